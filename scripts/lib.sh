@@ -2,7 +2,7 @@
 # What scripts/run, scripts/test and scripts/check share.  Sourced by bash, from scripts/ only.
 #
 # Messages go to standard error, so that standard output stays the command's.  `root` is the
-# repository's folder; nothing here changes the current folder of the caller.
+# repository's directory; nothing here changes the current directory of the caller.
 
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
@@ -22,9 +22,9 @@ behaviour.suites binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed x
 view_packages_long="
 behaviour.suites_long binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip libpython3-testsuite bat
 behaviour.consumers postgresql clickhouse-server"
-# What scripts/check looks with; a check whose program is not there is skipped.
+# What scripts/check runs; a check whose program is not there is skipped.
 check_packages="clang clang-format clang-tidy cppcheck shellcheck"
-# What ./scripts/bench runs and draws with; what its ways need is said by tests/bench/run --packages.
+# What ./scripts/bench runs and draws with; tests/bench/run --packages prints what its ways need.
 bench_packages="python3 git binutils musl-tools gnuplot-nox procps"
 
 say() {
@@ -173,19 +173,19 @@ build() {
 }
 
 build_locked() {
-	local preset=$1 folder=$root/build/$1 configure=()
+	local preset=$1 directory=$root/build/$1 configure=()
 	shift
 	cd "$root" || return 1
-	if [ ! -e "$folder/build.ninja" ] || [ CMakePresets.json -nt "$folder/build.ninja" ] ||
+	if [ ! -e "$directory/build.ninja" ] || [ CMakePresets.json -nt "$directory/build.ninja" ] ||
 		[ "${configure_always-}" = yes ]; then
 		configure=(cmake --preset "$preset")
 	fi
-	if [ -e "$folder/CMakeCache.txt" ] &&
-		! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
-		configure=(cmake --fresh --preset "$preset") # the folder was copied or moved
+	if [ -e "$directory/CMakeCache.txt" ] &&
+		! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$directory/CMakeCache.txt"; then
+		configure=(cmake --fresh --preset "$preset") # the directory was copied or moved
 	fi
 	if [ ${#configure[@]} -gt 0 ]; then
 		"${configure[@]}" || return 1
 	fi
-	cmake --build "$folder" ${1+--target "$@"}
+	cmake --build "$directory" ${1+--target "$@"}
 }

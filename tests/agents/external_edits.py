@@ -1,4 +1,4 @@
-"""Somebody else changes a file between an agent's read and its edit: three scripts for run.
+"""An external program changes a file between an agent's read and its edit: three scripts for run.
 
 warned()  [guard] stale_write = warn: edits go as the agent does them; what they destroy is kept
 denied()  stale_write = deny: each edit over a change is refused; it goes after the agent read again
@@ -53,7 +53,7 @@ class Change(Step):
 
 
 def theirs(text):
-    """What somebody else makes of a module."""
+    """What an external program makes of a module."""
     return text.replace("line_20 = ", "theirs = ")
 
 
@@ -65,10 +65,10 @@ def changes_it(path, in_place):
     return f"sed -i '{edit}' {path}"
 
 
-class Outside(Script):
-    """A script whose files are changed by somebody else.
+class ExternalEdits(Script):
+    """A script whose files are changed by an external program.
 
-    changed:  paths that somebody else changed
+    changed:  paths that an external program changed
     refused:  paths whose change the agent's call must not have overwritten; a copy of each as
               it was right after lies in `../refused`
     """
@@ -107,8 +107,8 @@ class Outside(Script):
                                  line if way in SHELL_WAYS else None))
         self._outsider = None
 
-    def somebody_changes(self, way, before=""):
-        """Somebody else changes the file right before the next step."""
+    def change_by_another_program(self, way, before=""):
+        """An external program changes the file right before the next step."""
         path = f"{way}.py"
         self.outsider(before + changes_it(path, len(self.changed) % 2))
         self.files[path] = theirs(self.files[path])
@@ -126,16 +126,16 @@ def keep_copy(path):
 
 def warned():
     """As scenario.build(), but returns the script itself."""
-    s = Outside(*WAYS, "left", "mine", "tools")
+    s = ExternalEdits(*WAYS, "left", "mine", "tools")
     s.read("own read of mine.py", "mine.py")
     s.read("own read of left.py", "left.py")
     s.shell("cat tools.py", "cat tools.py", s.real("tools.py"))
     s.knows(*WAYS)
     for way in WAYS:
-        s.somebody_changes(way)
+        s.change_by_another_program(way)
         s.change(way, f"{way} over a change", OVERWRITES)
         s.applied(way)
-    # What is the agent's, by whatever tool, is nobody else's.
+    # What is the agent's, by whatever tool, is no external program's.
     s.edit("own edit", "mine.py", VALUE, NEW_VALUE)
     s.files["mine.py"] = s.files["mine.py"].replace(NEW_VALUE, "value = 3") + "# mine\n"
     s.shell("shell edits of it", f"sed -i 's/^{NEW_VALUE}/value = 3/' mine.py; "
@@ -143,18 +143,18 @@ def warned():
     s.edit("own edit after them", "mine.py", "value = 3", "value = 4")
     s.shell("edited and checked out", "echo '# mine' >> tools.py; git checkout -q tools.py; "
             "cp tools.py ../copy; mv ../copy tools.py; echo done", "done\n")
-    s.somebody_changes("left")
+    s.change_by_another_program("left")
     s.pause()
     return s
 
 
 def denied():
     """As warned(): each call over a change is refused, and goes when the agent has read again."""
-    s = Outside(*WAYS)
+    s = ExternalEdits(*WAYS)
     s.knows(*WAYS)
     before = ""
     for way in WAYS:
-        s.somebody_changes(way, before)
+        s.change_by_another_program(way, before)
         s.change(way, f"{way} over a change", NOT_STALE)
         s.refused.append(f"{way}.py")
         before = keep_copy(f"{way}.py") + "; "
@@ -168,7 +168,7 @@ def denied():
 
 def unread():
     """As denied(), of files that were never read."""
-    s = Outside("write", "echo")
+    s = ExternalEdits("write", "echo")
     for way in ("write", "echo"):
         s.change(way, f"{way} over what was not read", NOT_UNREAD)
         s.outsider(keep_copy(f"{way}.py"))
@@ -198,16 +198,16 @@ def refuses_itself(script, play):
 
 def has_record(play):
     """Whether a file of the agent's own has the last word of the model: a transcript, a log."""
-    for folder, _, names in os.walk(os.path.join(play.folder, "home")):
+    for directory, _, names in os.walk(os.path.join(play.directory, "home")):
         for name in names:
-            with open(os.path.join(folder, name), "rb") as file:
+            with open(os.path.join(directory, name), "rb") as file:
                 if LAST_WORD.argument.encode() in file.read():
                     return True
     return False
 
 
 class Aftermath:
-    """What seen tells of a play when it is over.
+    """What seen reports about a play when it is over.
 
     verdict: warned or denied, reason: stale or unread, as in the journal
     itself:  the paths that the agent does not overwrite anyway
@@ -239,11 +239,11 @@ class Aftermath:
 
     def rows(self, bare):
         """(name, expected, fault or None), as of Run.judge(). bare: the play without seen."""
-        looked_at = self.script.refused or [path for path in self.script.changed
+        read_again = self.script.refused or [path for path in self.script.changed
                                             if path != "left.py"]
-        for path in looked_at:
+        for path in read_again:
             yield path, self.verdict, self.guarded(path)
-        yield "guarded events", "no others", self.others(looked_at)
+        yield "guarded events", "no others", self.others(read_again)
         yield "refused calls", "no others", self.refusals()
         yield "counters", "the same", self.counters()
         yield "the agent's own records", "as bare", (
@@ -260,7 +260,7 @@ class Aftermath:
         if path in self.script.changed:
             before = theirs(before)
         if self.verdict == "denied":
-            with open(os.path.join(self.play.folder, "refused", path), encoding="utf-8") as file:
+            with open(os.path.join(self.play.directory, "refused", path), encoding="utf-8") as file:
                 if file.read() != before:
                     return "it was overwritten"
         if path in self.itself:
@@ -277,15 +277,15 @@ class Aftermath:
         document = json.loads(self.ask("versions", path) or '{"versions": []}')
         contents = []
         for version in document["versions"]:
-            folder = os.path.join(self.state, "content")
-            for name in os.listdir(folder):
+            directory = os.path.join(self.state, "content")
+            for name in os.listdir(directory):
                 if name.startswith(version["hash"]):
-                    with open(os.path.join(folder, name), "rb") as file:
+                    with open(os.path.join(directory, name), "rb") as file:
                         contents.append(file.read())
         return contents
 
-    def others(self, looked_at):
-        paths = {self.path_of(event) for event in self.all_of("guarded")} - set(looked_at)
+    def others(self, read_again):
+        paths = {self.path_of(event) for event in self.all_of("guarded")} - set(read_again)
         return ", ".join(sorted(paths)) or None
 
     def refusals(self):
@@ -311,7 +311,7 @@ class Aftermath:
         return ", ".join(wrong) or None
 
     def sources(self):
-        """The journal never has somebody else for what the session did, nor the other way."""
+        """The journal never attributes to an external program what the session did, nor the other way."""
         wrong = [f"{self.path_of(event)} by {event['source']}"
                  for event in self.all_of("changed")
                  if event["source"] and self.path_of(event) not in self.script.changed]
@@ -321,13 +321,13 @@ class Aftermath:
         return ", ".join(sorted(wrong)) or None
 
     def made(self):
-        """The files that are not what they were, nor what somebody else made of them."""
+        """The files that are not what they were, nor what an external program made of them."""
         start = self.script.start
         return {path for path, text in self.play.end.items()
                 if text not in (start.get(path), theirs(start.get(path, "")))}
 
     def changed(self):
-        """Of what somebody else changed the agent has seen what it read since; the rest is told."""
+        """Of what an external program changed the agent has seen what it read since; the rest is reported."""
         paths = self.listed("changed")
         if paths is None:
             return "failed"
@@ -364,7 +364,7 @@ class Aftermath:
             entry = active.get(path, {})
             sources = ("user_edited",) if path == "left.py" else ("agent_edited", "tool_edited")
             if entry.get("record_source") == "read_tool" and entry["agent_edit_date"]:
-                continue  # the agent looked at what it made
+                continue  # the agent read what it made
             if entry.get("record_source") not in sources:
                 wrong.append(f"{path} is {entry.get('record_source')}")
             elif path == "left.py" and (not entry["user_edit_date"] or entry["agent_edit_date"]):

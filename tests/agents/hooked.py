@@ -1,7 +1,7 @@
 """Conversations that are cut, or that a sub-agent joins, in the agent's own process: what its hooks and its transcript tell.
 
 Each play is one agent process in which the conversation is compacted between two turns, or where it is long enough by its own
-count. hooks: the agent's hooks are installed, and its transcript is not looked at. transcript: the other way round. neither: what
+count. hooks: the agent's hooks are installed, and its transcript is not inspected. transcript: the other way round. neither: what
 the model loses without both. After the cut the model has the file no more, so that a notice is one too many.
 
 The model server counts its turns, not tool results: these are what a compaction takes away.
@@ -12,8 +12,8 @@ import signal
 import subprocess
 
 from model_server import APIS, Call, ModelServer
-from stage import (NODE_BIN, PROMPT, SEEN, SYSTEM_PATH, Play, agent_of, command_path, end_descendants, make_workspace,
-                   seen_run, version_of)
+from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, kill_descendants, make_workspace,
+                   seen_run)
 
 TEXT = "".join(f"line {i} of a file that is read again\n" for i in range(60))
 NOTICE = "[File previously read: "
@@ -109,8 +109,8 @@ def without_transcripts(name):
 class Hooked(Play):
     """cat, cat: a notice.  The conversation is cut.  cat: the file, if anybody told; cat: a notice."""
 
-    def __init__(self, spec, out, name, hooks, transcript, told=True):
-        self.name, self.hooks, self.told = f"hooked, {name}", hooks, told
+    def __init__(self, spec, out, name, hooks, transcript, reported=True):
+        self.name, self.hooks, self.reported = f"hooked, {name}", hooks, reported
         self.transcript = transcript
         self.wrapped = True
         self.session = f"agents-{agent_of(spec).name}-{os.getpid()}-{name}"
@@ -147,7 +147,7 @@ class Hooked(Play):
     def _talk(self):
         words = self.talk.words if self.talk else self.agent.arguments(PROMPT)
         command = [*self.wrapper, command_path(self.spec), *words]
-        with open(f"{self.folder}/stdout", "w", encoding="utf-8") as out, open(f"{self.folder}/stderr", "wb") as err:
+        with open(f"{self.directory}/stdout", "w", encoding="utf-8") as out, open(f"{self.directory}/stderr", "wb") as err:
             process = subprocess.Popen(command, cwd=self.workspace, env=self.environment, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=err, start_new_session=True, text=True)
             old = signal.signal(signal.SIGALRM, lambda *_: process.kill())
@@ -168,7 +168,7 @@ class Hooked(Play):
             finally:
                 signal.alarm(0)
                 signal.signal(signal.SIGALRM, old)
-                end_descendants()
+                kill_descendants()
 
     def results(self):
         """What the model was given for each of its turns, in order: the last result of the next request."""
@@ -194,10 +194,10 @@ class Hooked(Play):
         given = self.results()[False] + [None] * 8
         fills = self.talk is None or self.talk.fills
         after = given[4:6] if fills else given[5:7]
-        # An agent that keeps what was last said tells of it once more: the last result is what matters.
+        # An agent that keeps the last message repeats it: the last result is what matters.
         rows = [self._row("cat", "real", given[1]), self._row("cat again", "notice", given[2])]
         if self.talk:
-            rows += [self._row("cat after the cut", "real" if self.told else "notice", after[0]),
+            rows += [self._row("cat after the cut", "real" if self.reported else "notice", after[0]),
                      self._row("cat again after the cut", "notice", after[1])]
         causes = self.causes()
         for wanted, has in (("hook SessionStart", self.hooks), ("hook PreCompact", self.hooks and self.talk),
@@ -251,7 +251,7 @@ def hookeds(spec, out):
     """The plays of one agent."""
     plays = [Hooked(spec, out, "hooks", True, False)]
     if agent_of(spec).name in TALKS:
-        plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, told=False)]
+        plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, reported=False)]
     if agent_of(spec).name in SUB_AGENTS:
         plays.append(WithSubAgent(spec, out))
     return plays

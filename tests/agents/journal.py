@@ -1,4 +1,4 @@
-"""What the session's journal says of a play (`seen log --json`)."""
+"""What the session's journal reports about a play (`seen log --json`)."""
 import datetime
 import json
 import os
@@ -16,7 +16,7 @@ def events_of(text):
 
 def about(event, path, workspace):
     """How an event names that file of the workspace: by its "path", or by a "descriptor" of the
-    folder that it lies in (/proc/self/fd/N/NAME); None: it does not."""
+    directory that it lies in (/proc/self/fd/N/NAME); None: it does not."""
     by = None
     for name, resolved in (("path", "resolved"), ("new_path", "new_resolved")):
         given = event.get(resolved) or event.get(name) or ""

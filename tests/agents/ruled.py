@@ -1,7 +1,7 @@
-"""Rules: what an agent is refused, and what is told of that afterwards.
+"""Rules: what an agent is refused, and what is reported about that afterwards.
 
 One script, bare and wrapped.  Wrapped, the ready-made rules `secrets` and `ci` deny, one rule warns and one fails the run.  The
-witness is the model server's log: a secret that was refused never reached the model, by no tool, and the model was told why.
+witness is the model server's log: a secret that was refused never reached the model, by no tool, and the model learned why.
 Then the report and the export, in every format, say so too.
 """
 import collections
@@ -22,7 +22,7 @@ OPTIONS = ("--rules", "secrets:deny ci:deny",
            "-c", "rule nosy.op=read", "-c", "rule nosy.path=PLAN.md", "-c", "rule nosy.action=warn")
 RULE_HIT = 14  # exit status of `seen run` (docs/seen.1)
 KEY = "keys/id_ed25519"  # gemini refuses to read .env by itself
-# What the model is told.  codex keeps the errno of a patch to itself.
+# What the model reads.  codex keeps the errno of a patch to itself.
 REFUSED = re.compile("EACCES|permission denied|Failed to write file", re.I)
 WARNED = "seen: PLAN.md: read, which rule nosy warns of"
 # Rule, what it did, and at least how often.
@@ -114,8 +114,8 @@ def aftermath(run):
         rows.append((name, expected, fault))
     events = journal.events_of(run.ask_seen("log", "--json", "--session", run.session))
     ruled = [event for event in events if event["op"] == "ruled"]
-    told = collections.Counter((event["rule"], event["action"]) for event in ruled)
-    row("rules in the journal", "each", None if all(told[hit] >= least for hit, least in HITS.items()) else f"there are {dict(told)}")
+    reported = collections.Counter((event["rule"], event["action"]) for event in ruled)
+    row("rules in the journal", "each", None if all(reported[hit] >= least for hit, least in HITS.items()) else f"there are {dict(reported)}")
     row("who was refused", "agent", None if run.agent.reads_by_shell or any(
         event["role"] == "agent" and event["error"] == "EACCES" and event["rule"] == "secrets-keys" for event in ruled)
         else "the agent was not refused the key")
@@ -131,7 +131,7 @@ def aftermath(run):
         # Findings: one for each kind and place.
         right = count >= len(HITS) if name == "sarif" else count == len(ruled) > 0
         row(f"export, {name}", "all hits", None if right and SECRET not in text else f"{count} of {len(ruled)}")
-    path = os.path.join(run.folder, "seen.sqlite")
+    path = os.path.join(run.directory, "seen.sqlite")
     run.ask_seen("export", "--format", "sqlite", "--output", path, "--session", run.session)
     count = _in_database(path) if os.path.exists(path) else 0
     row("export, sqlite", "all hits", None if count == len(ruled) else f"{count} of {len(ruled)}")

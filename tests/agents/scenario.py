@@ -1,7 +1,7 @@
 """The scripted task: what the model asks for, and what it must be given.
 
 Every question uses its own file, because a file that was asked for again right after its
-notice is given in full for a while (insist, see docs/design/answers.md). Sizes matter: notices are
+notice is given in full for a while (asked again, see docs/design/answers.md). Sizes matter: notices are
 for 512 to 24,000 bytes, and what one command printed beyond 24,000 bytes was not delivered.
 """
 import hashlib
@@ -40,8 +40,8 @@ class Either(Notice):
         return f"(?:{super().pattern()}|{re.escape(self.text)})"
 
 
-class Told:
-    """A known file that the agent's own read tool is told of, decorated as the agent likes; its lines without."""
+class NoticeOfTool:
+    """A known file for which the agent's own read tool gets a notice, decorated as the agent likes; its lines without."""
 
     def __init__(self, path, text):
         self.path = path
@@ -57,7 +57,7 @@ class Step:
     want:      list of Real and Notice: the result is exactly these, one after the other;
                "lines TEXT" for an agent's own read tool: TEXT's lines in this order, decorated
                as the agent likes; Told; None: anything without a notice
-    outsider:  None or a shell command run by somebody else just before
+    outsider:  None or a shell command run by an external program just before
     """
 
     def __init__(self, name, operation, want, outsider):
@@ -69,7 +69,7 @@ class Step:
     @property
     def expected(self):
         """One word for the table."""
-        if isinstance(self.want, Told):
+        if isinstance(self.want, NoticeOfTool):
             return "told"
         if not isinstance(self.want, list):
             return "real"
@@ -92,7 +92,7 @@ class Step:
                 return "no notice" if same else "other text"
             nonces.update(nonce for nonce in match.groups() if nonce)
             return None
-        if isinstance(self.want, Told) and wrapped:
+        if isinstance(self.want, NoticeOfTool) and wrapped:
             match = re.search(re.escape(NOTICE) + r" [^\n]*/" + re.escape(self.want.path)
                               + r"\. [^\n]*, ([^\n]+?)\)\]", given)
             if match is None:
@@ -103,7 +103,7 @@ class Step:
         if NOTICE in given:
             return "a notice that is wrong here"
         if self.want is not None:
-            text = self.want.text if isinstance(self.want, Told) else self.want
+            text = self.want.text if isinstance(self.want, NoticeOfTool) else self.want
             rest = iter(given.splitlines())
             if not all(any(line in other for other in rest) for line in text.splitlines()):
                 return "lines are missing"
@@ -138,15 +138,15 @@ class Script:
     def read(self, name, path):
         self._add(name, ("read", path), self.files[path])
 
-    def told(self, name, path):
-        self._add(name, ("read", path), Told(path, self.files[path]))
+    def notice_of_tool(self, name, path):
+        self._add(name, ("read", path), NoticeOfTool(path, self.files[path]))
 
     def refused(self, name, path, old, new):
         """An edit that comes to nothing, where the agent is wrapped."""
         self._add(name, ("edit", path, old, new), None)
 
     def pause(self):
-        """Longer than own reads that are one request ([notice] burst_ms)."""
+        """Longer than in-process reads that are one request ([notice] burst_ms)."""
         self.shell("pause", "sleep 0.5; echo paused", "paused\n")
 
     def edit(self, name, path, old, new):
@@ -191,7 +191,7 @@ def build(reads_by_shell=False):
     assert len(start["small.py"]) < 512
     assert len(start["large.py"]) > 24000 and len(start["half1.py"]) * 2 > 24000
 
-    # A repeat, the model insists, and the notice returns after that.
+    # A repeat, the model asks again, and the notice returns after that.
     s.shell("first cat", "cat again.py", s.real("again.py"))
     s.shell("second cat", "cat again.py", s.notice("again.py"))
     s.shell("insist", "cat again.py", s.real("again.py"))
@@ -270,7 +270,7 @@ def build(reads_by_shell=False):
             s.files["checkout.py"] + "# added\n")
     s.shell("git checkout", "git checkout -q checkout.py; cat checkout.py", s.real("checkout.py"))
 
-    # Somebody else changes files.
+    # An external program changes files.
     s.shell("cat before outside change", "cat outside.py", s.real("outside.py"))
     s.files["outside.py"] += "# outside\n"
     s.outsider("echo '# outside' >> outside.py")
@@ -308,7 +308,7 @@ def build(reads_by_shell=False):
 
 
 def smoke():
-    """As build(), a handful: what differs between the ways in. STATIC names the file that static
+    """As build(), a handful: what differs between the mechanisms. STATIC names the file that static
     programs alone read."""
     s = Script()
     for name in ("again", "tool", STATIC):
@@ -339,13 +339,13 @@ def whitelisted(knows_edits):
     start = dict(s.files)
     s.read("own read", "own.py")
     s.pause()
-    s.told("own read again", "own.py")
+    s.notice_of_tool("own read again", "own.py")
     s.pause()
     s.read("insist", "own.py")
     s.edit("own edit", "own.py", "value = 1", "value = 2")
     s.read("own read after own edit", "own.py")
     s.pause()
-    s.told("again after own edit", "own.py")
+    s.notice_of_tool("again after own edit", "own.py")
     s.pause()
     s.edit("own edit of what was told", "own.py", "value = 2", "value = 3")
     s.read("own read after that", "own.py")

@@ -33,16 +33,16 @@ INSTALL_LIMIT_S = 600
 
 # What is needed
 
-def npm_install(folder, package):
-    """Installs one package below CACHE/folder. Returns None, or why that cannot be."""
+def npm_install(directory, package):
+    """Installs one package below CACHE/directory. Returns None, or why that cannot be."""
     npm = shutil.which("npm")
     if npm is None:
         return "no npm"
-    print(f"installing {package} into {CACHE}/{folder}", flush=True)
+    print(f"installing {package} into {CACHE}/{directory}", flush=True)
     try:
         done = subprocess.run(
             [npm, "install", "--loglevel=error", "--no-fund", "--no-audit", "--fetch-retries=1",
-             "--fetch-retry-mintimeout=1000", "--prefix", os.path.join(CACHE, folder), package],
+             "--fetch-retry-mintimeout=1000", "--prefix", os.path.join(CACHE, directory), package],
             env={**os.environ, "PATH": f"{NODE_BIN}:{os.environ['PATH']}"}, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             timeout=INSTALL_LIMIT_S, check=False)
@@ -59,18 +59,18 @@ def agent_of(spec):
     return {**AGENTS, **MORE, **VARIANTS}.get(spec.split("@")[0])
 
 
-def folder_of(spec):
+def directory_of(spec):
     """Where it is installed: variants share it."""
     return os.path.join(CACHE, re.sub(r"\+[^@]*", "", spec))
 
 
 def command_path(spec):
-    return os.path.join(folder_of(spec), "node_modules/.bin", agent_of(spec).name)
+    return os.path.join(directory_of(spec), "node_modules/.bin", agent_of(spec).name)
 
 
 def version_of(spec):
     try:
-        with open(os.path.join(folder_of(spec), "node_modules", agent_of(spec).package,
+        with open(os.path.join(directory_of(spec), "node_modules", agent_of(spec).package,
                                "package.json"), encoding="utf-8") as file:
             return json.load(file)["version"]
     except (OSError, ValueError, KeyError):
@@ -85,7 +85,7 @@ def provide(spec):
         return None
     version = spec.partition("@")[2]
     agent = agent_of(spec)
-    reason = npm_install(os.path.basename(folder_of(spec)),
+    reason = npm_install(os.path.basename(directory_of(spec)),
                          agent.package + (f"@{version}" if version else ""))
     if reason is None and not os.access(command_path(spec), os.X_OK):
         reason = f"its package has no command {agent.name}"
@@ -139,11 +139,11 @@ def make_workspace(path, files):
 def workspace_faults(path, files):
     """Differences between the workspace's files and `files`, one line each."""
     found = {}
-    for folder, subfolders, names in os.walk(path):
-        if ".git" in subfolders:
-            subfolders.remove(".git")
+    for directory, subdirectories, names in os.walk(path):
+        if ".git" in subdirectories:
+            subdirectories.remove(".git")
         for name in names:
-            file_path = os.path.join(folder, name)
+            file_path = os.path.join(directory, name)
             with open(file_path, "rb") as file:
                 found[os.path.relpath(file_path, path)] = file.read()
     faults = [f"{name} holds a notice" for name, data in sorted(found.items())
@@ -173,7 +173,7 @@ def descendants():
     return pids[1:]
 
 
-def end_descendants():
+def kill_descendants():
     """Ends what a run left behind, within a few seconds."""
     until = time.monotonic() + 5
     while time.monotonic() < until:
@@ -200,27 +200,27 @@ def seen_run(session, via=None, options=()):
 
 
 class Play:
-    """One agent, one play of the script; its traces lie below `folder`.
+    """One agent, one play of the script; its traces lie below `directory`.
 
     wrapper: words in front of the agent's command, as of seen_run; none for a bare play
     """
 
     think_s = 0  # that the model takes for each call
 
-    def __init__(self, spec, folder, files, steps, wrapper=()):
+    def __init__(self, spec, directory, files, steps, wrapper=()):
         self.spec = spec
         self.agent = agent_of(spec)
-        self.folder = folder
+        self.directory = directory
         self.files = files
         self.steps = steps
         self.wrapper = wrapper
-        self.workspace = os.path.join(folder, "workspace")
-        self.log = os.path.join(folder, "requests.jsonl")
+        self.workspace = os.path.join(directory, "workspace")
+        self.log = os.path.join(directory, "requests.jsonl")
         self.environment = None
         self.status = None  # exit status, or what happened instead
 
     def _sub(self, name):
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.directory, name)
         os.makedirs(path, mode=0o700, exist_ok=True)
         return path
 
@@ -245,7 +245,7 @@ class Play:
             self._run([*self.wrapper, command_path(self.spec), *self.agent.arguments(PROMPT)])
 
     def _run(self, command):
-        with open(f"{self.folder}/stdout", "wb") as out, open(f"{self.folder}/stderr", "wb") as err:
+        with open(f"{self.directory}/stdout", "wb") as out, open(f"{self.directory}/stderr", "wb") as err:
             process = subprocess.Popen(command, cwd=self.workspace, env=self.environment,
                                        stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                                        start_new_session=True)
@@ -254,10 +254,10 @@ class Play:
             except subprocess.TimeoutExpired:
                 self.status = f"still running after {RUN_LIMIT_S} s"
             finally:
-                end_descendants()
+                kill_descendants()
 
     def ask_seen(self, *words):
-        """What `seen WORDS...` prints, which is kept in the folder too; None if it fails."""
+        """What `seen WORDS...` prints, which is kept in the directory too; None if it fails."""
         try:
             done = subprocess.run([SEEN, *words], cwd=self.workspace, env=self.environment,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
@@ -266,10 +266,10 @@ class Play:
             return None
         if done.returncode != 0:
             return None
-        with open(f"{self.folder}/{words[0]}.json", "wb") as file:
+        with open(f"{self.directory}/{words[0]}.json", "wb") as file:
             file.write(done.stdout)
         return done.stdout.decode()
 
     def said_last_word(self):
-        with open(f"{self.folder}/stdout", "rb") as file:
+        with open(f"{self.directory}/stdout", "rb") as file:
             return LAST_WORD.argument.encode() in file.read()

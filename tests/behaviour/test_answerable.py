@@ -15,7 +15,7 @@ class Case(SessionTest):
     def setUp(self):
         super().setUp()
         self.session.write("f", lines("f"))
-        self.tools = os.path.join(self.session.folder, "tools")
+        self.tools = os.path.join(self.session.directory, "tools")
         os.mkdir(self.tools)
 
     def script(self, name, text, interpreter=sys.executable):
@@ -25,7 +25,7 @@ class Case(SessionTest):
         os.chmod(path, 0o755)
         return path
 
-    def end_of(self, *words, options=()):
+    def last_lines(self, *words, options=()):
         """What a run says at its end."""
         done = self.session.seen("run", "--summary", "--session", "test", *options, "--", *words)
         return [line for line in done.stderr.decode().splitlines() if line.startswith("seen: ")]
@@ -64,33 +64,33 @@ class Names(Case):
 class Said(Case):
     def test_no_agent(self):
         agent = self.script("stranger.py", IN_SHELLS)
-        self.assertEqual(self.found("agent", self.end_of(agent))[-1],
+        self.assertEqual(self.found("agent", self.last_lines(agent))[-1],
                          "seen: no agent was found: name the program that asks the model by --agent NAME; started here: stranger")
 
-    def test_nothing_to_say(self):
-        """Builds, and commands that ask nobody."""
+    def test_nothing_to_report(self):
+        """Builds, and commands that ask no program."""
         self.session.write("Makefile", b"A := $(shell cat f)$(shell cat f)$(shell cat f)\nall:\n\t@cat f f f > g; cat g > h\n")
         for words in (["true"], ["sh", "-c", "cat f | wc -c; x=$(cat f); y=$(cat f)"], *([["make", "-s"]] if shutil.which("make") else [])):
             with self.subTest(words[0]):
-                end = self.end_of(*words, options=("--agent-is", "inside"))
+                end = self.last_lines(*words, options=("--agent-is", "inside"))
                 self.assertEqual(self.found("--agent", end) + self.found("not answered", end), [])
 
     def test_without_a_shell(self):
         agent = self.script("agent", SHOWS % "'cat', 'f'")
-        end = self.end_of(agent, options=("--agent", "agent"))
+        end = self.last_lines(agent, options=("--agent", "agent"))
         self.assertEqual(self.found("not answered", end),
                          ["seen: not answered: 3 cats that the agent started itself; only what a shell runs for it is"])
 
     def test_by_its_own_code(self):
         agent = self.script("agent", "import time\nfor _ in range(3):\n    open('f', 'rb').read()\n    time.sleep(0.3)\n")
-        end = self.end_of(agent, options=("--agent", "agent"))
+        end = self.last_lines(agent, options=("--agent", "agent"))
         self.assertRegex("\n".join(end), r"not answered: [12] files? that the agent's own code read again; only")
 
 
 class Elder(Case):
     def test_named(self):
         """One that was there before, and takes connections; not one that takes none, nor one of another name."""
-        socket_path = os.path.join(self.session.folder, "s")
+        socket_path = os.path.join(self.session.directory, "s")
         self.session.environment["SEEN_PROCESSES_AGENTS"] = "daemon-agent other"
         agent = self.script("daemon-agent", "import socket, sys, time\nif len(sys.argv) > 1:\n    s = socket.socket(socket.AF_UNIX)\n    s.bind(sys.argv[1])\n"
                             "    if len(sys.argv) > 2: s.listen()\n    print(flush=True)\n    time.sleep(60)\n")
@@ -98,9 +98,9 @@ class Elder(Case):
             elder = subprocess.Popen([agent, *words], stdout=subprocess.PIPE)
             try:
                 elder.stdout.read(1)
-                found = self.found("was running before this run", self.end_of(agent))
+                found = self.found("was running before this run", self.last_lines(agent))
                 self.assertEqual(bool(self.found("pid %d" % elder.pid, found)), named)
-                self.assertEqual(self.found("pid %d" % elder.pid, self.end_of(self.script("other", ""))), [])
+                self.assertEqual(self.found("pid %d" % elder.pid, self.last_lines(self.script("other", ""))), [])
                 if named:
                     codex = self.session.seen("doctor", "--", self.script("codex", ""), check=False).stdout.decode()
                     self.assertIn("daemon: none runs; at a terminal codex hands its work to one", codex)

@@ -77,12 +77,12 @@ class Model:
 
 class Answers(Case):
     def events(self, command, *words):
-        """What log, or an export, tells of files below the workspace."""
+        """What log, or an export, reports about files below the workspace."""
         output = self.seen(command, *words, code=0).stdout.decode()
         return [event for event in map(json.loads, output.splitlines())
                 if (event.get("resolved") or "").startswith(str(self.work) + "/") and event["error"] is None]
 
-    def told_by_events(self, events):
+    def answers_by_events(self, events):
         """(who changed what, what is gone, how often viewers opened it)"""
         by, gone, reads = {}, set(), {}
         for event in events:
@@ -132,14 +132,14 @@ class Answers(Case):
             agents, "s" * (agents != 1), len(fates) - agents, "; %d of them removed" % len(removed) if removed else ""), done.stderr.decode(), note)
         log = self.events("log", "--json", "--session", "s")
         for events in (log, self.events("export", "--format", "jsonl", "--session", "s")):
-            by, gone, reads = self.told_by_events(events)
+            by, gone, reads = self.answers_by_events(events)
             self.assertEqual({name: by.get(name, set()) for name in fates}, {name: model.by[name] for name in fates}, note)
             self.assertEqual(gone & set(fates), removed, note)
             self.assertEqual({name: count for name, count in reads.items() if name in model.reads}, model.reads, note)
         self.assertEqual({name: file["full_reads"] for name, file in files.items() if file["full_reads"]},
                          {name: count for name, count in model.reads.items() if name in files}, note)
 
-    def test_what_a_living_program_did_counts(self):
+    def test_what_a_live_program_did_counts(self):
         """Its counts are not among the session's yet: everybody adds them."""
         self.file("a", b"x\n")
         os.mkfifo(self.work / "go")

@@ -1,8 +1,7 @@
-"""changed, edited, mention: what is to be told, once."""
+"""changed, edited, mention: what is to be reported, once."""
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 import unittest
@@ -10,7 +9,7 @@ import unittest
 from driver import DEADLINE, LIBRARY, SEEN, Case, text_of
 
 
-class Told(Case):
+class Reported(Case):
     # no watcher: what is found here, is found by the commands alone
     options = ("--watch", "off")
 
@@ -18,10 +17,10 @@ class Told(Case):
         for name in names:
             if not os.path.exists(self.work / name):
                 self.file(name)
-            self.outside(f"cat {name}", options=self.options)
+            self.external(f"cat {name}", options=self.options)
 
     def run_it(self, command):
-        return self.outside(command, options=self.options)
+        return self.external(command, options=self.options)
 
     def changed(self, *words):
         return {file["path"]: file["state"] for file in self.json("changed", *words)["files"]}
@@ -33,24 +32,24 @@ class Told(Case):
         return [json.loads(line) for line in self.seen("log", "--json", "--op", op).stdout.splitlines()]
 
 
-class Removed(Told):
+class Removed(Reported):
     """What is removed, or comes and goes, whether anybody had read it or not."""
 
     def setUp(self):
         super().setUp()
-        for folder in ("dir/sub", "other"):
-            (self.work / folder).mkdir(parents=True)
+        for directory in ("dir/sub", "other"):
+            (self.work / directory).mkdir(parents=True)
         for name in ("dir/a", "dir/sub/b", "c", "d", "e", "f", "other/g"):
             self.file(name, name.encode() + b"\n")
 
-    def told(self):
+    def reported(self):
         edited = {file["path"]: (file["source"], file["removed"]) for file in self.json("edited", "--tools")["files"]}
         fates = {file["path"]: file["fate"] for file in self.json("files")["files"]}
         return edited, fates
 
     def test_everybody_says_removed(self):
         summary = self.seen("run", "--session", "s", "--summary", "--agent-is", "outside", "--", "bash", "-c", "rm -r dir; rm c d", code=0).stderr.decode()
-        edited, fates = self.told()
+        edited, fates = self.reported()
         names = ("c", "d", "dir/a", "dir/sub/b")
         self.assertEqual(edited, {name: ("tool_edited", True) for name in names})
         self.assertEqual(fates, {name: "removed" for name in names})
@@ -63,14 +62,14 @@ class Removed(Told):
 
     def test_what_came_and_went(self):
         self.run_it("sed -i s/e/E/ e; echo x > tmp; cat tmp; rm tmp; mktemp ./tmp.XXXX | xargs rm; echo y > new; mv new newer; echo z >> f")
-        edited, fates = self.told()
+        edited, fates = self.reported()
         self.assertEqual(edited, {"e": ("tool_edited", False), "newer": ("tool_edited", False), "f": ("agent_edited", False)})
         self.assertEqual({path: fate for path, fate in fates.items() if path != "tmp"}, {"e": "changed", "newer": "made", "f": "changed"})
 
-    def test_made_by_a_call_that_does_not_tell(self):
+    def test_made_by_a_call_that_is_not_observed(self):
         """open(2) with O_CREAT and without O_EXCL: a new file is made, an old one changed; what is removed again came and went."""
         self.run_it("tee new < f > /dev/null; tee e < f > /dev/null; tee tmp < f > /dev/null; rm tmp; tee -a d < f > /dev/null")
-        edited, fates = self.told()
+        edited, fates = self.reported()
         self.assertEqual(set(edited), {"new", "e", "d"})
         self.assertEqual((fates["new"], fates["e"], fates["d"]), ("made", "changed", "changed"))
 
@@ -80,25 +79,25 @@ class Removed(Told):
             self.file(name, b"")
         time.sleep(1.1)
         self.run_it("tee -a blank < f > /dev/null; tee -a lock < f > /dev/null; rm lock; echo x >> c")
-        edited, fates = self.told()
+        edited, fates = self.reported()
         self.assertEqual(edited["lock"], ("tool_edited", True))
         self.assertEqual((fates["blank"], fates["lock"]), ("changed", "removed"))
 
     def test_moved_away_and_made_again(self):
         self.run_it("mv c moved; rm d; echo x > d; rm e; mv other/g e")
-        edited, fates = self.told()
+        edited, fates = self.reported()
         self.assertEqual(fates, {"c": "removed", "moved": "made", "d": "changed", "e": "changed", "other/g": "removed"})
         self.assertEqual({path for path, row in edited.items() if row[1]}, {"c", "other/g"})
 
-    def test_in_folders_by_descriptor(self):
+    def test_in_directories_by_descriptor(self):
         """unlinkat(2) and renameat(2), relative to what a descriptor is open for."""
         self.run_it("python3 -c \"import os; d = os.open('dir/sub', os.O_RDONLY); os.unlink('b', dir_fd=d); o = os.open('other', os.O_RDONLY); "
                     "os.rename('g', 'b', src_dir_fd=o, dst_dir_fd=d)\"")
-        self.assertEqual(self.told()[1], {"dir/sub/b": "changed", "other/g": "removed"})
+        self.assertEqual(self.reported()[1], {"dir/sub/b": "changed", "other/g": "removed"})
         self.assertEqual(self.json("status")["lost"]["changes"], 0)
 
 
-class Changed(Told):
+class Changed(Reported):
     def test_nothing(self):
         self.given("a", "b")
         self.file("c")
@@ -152,7 +151,7 @@ class Changed(Told):
         os.unlink(self.work / "a")
         self.assertEqual(self.changed("--clear"), {"a": "deleted"})
         self.assertEqual(self.changed(), {})
-        # read, and changed to what it was told of before
+        # read, and changed to what was reported before
         self.file("a", b"third\n")
         self.given("a")
         self.file("a", b"once more\n")
@@ -167,7 +166,7 @@ class Changed(Told):
         self.file("a")
         self.assertEqual(self.changed(), {"a": "changed"})
 
-    def test_what_could_not_be_printed_was_not_told(self):
+    def test_what_could_not_be_printed_was_not_reported(self):
         self.given("a")
         self.file("a", b"other\n")
         with open("/dev/full", "wb") as full:
@@ -209,12 +208,12 @@ class Changed(Told):
         self.file("a", b"other\n")
         self.assertEqual(self.changed(), {"a": "changed"})
 
-    def test_only_what_somebody_knows(self):
+    def test_only_what_a_scope_knows(self):
         self.run_it("echo made > a; cat ../agent.py > b")
         self.file("a", b"other\n")
         self.assertEqual(self.changed(), {})
 
-    def test_unreadable_is_not_told(self):
+    def test_unreadable_is_not_reported(self):
         self.given("a", "b")
         os.unlink(self.work / "a")
         os.mkdir(self.work / "a")
@@ -223,10 +222,10 @@ class Changed(Told):
         self.assertEqual(self.changed(), {})
 
     def test_without_run(self):
-        """The library alone: nobody watches."""
+        """The library alone: no process watches."""
         self.file("a")
-        folder = self.seen("session", "s", code=0).stdout.decode().strip()
-        env = {**self.env, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": folder, "SEEN_AGENT_IS": "outside"}
+        directory = self.seen("session", "s", code=0).stdout.decode().strip()
+        env = {**self.env, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": directory, "SEEN_AGENT_IS": "outside"}
         done = subprocess.run(["bash", "-c", "cat a"], cwd=self.work, env=env, stdout=subprocess.PIPE, check=False)
         self.assertEqual(done.stdout, text_of())
         self.assertEqual(self.changed(), {})
@@ -247,11 +246,11 @@ class Changed(Told):
             time.sleep(1)
             (self.top / "gone").write_text("")
 
-        outside = threading.Thread(target=change)
-        outside.start()
+        external = threading.Thread(target=change)
+        external.start()
         results = self.agent("cat a", "cat b; echo x >> b", f"touch {self.top}/go; while [ ! -e {self.top}/gone ]; do sleep 0.05; done",
                              f"{SEEN} changed --clear", f"{SEEN} changed --clear", "cat a", f"{SEEN} changed")
-        outside.join()
+        external.join()
         self.assertEqual(results[3:5] + results[6:], [b"changed  a\n", b"", b""])
         self.assertEqual([os.path.basename(event["path"]) for event in self.events("changed")], ["a"])
         self.assertEqual(self.changed(), {})
@@ -271,15 +270,15 @@ class Changed(Told):
         self.run_it("echo x >> b; cp b d")
         self.file("a", b"other\n")
         for short, words in (("changed", ("--changed",)), ("edited", ("--edited",)), ("edited --tools", ("--edited", "--tools"))):
-            told = self.json(*short.split())
-            self.assertTrue(told["files"], short)
-            self.assertEqual(self.json("files", *words), told)
+            reported = self.json(*short.split())
+            self.assertTrue(reported["files"], short)
+            self.assertEqual(self.json("files", *words), reported)
         self.assertEqual([file["path"] for file in self.json("files", "--edited", "--tools", "d", "a")["files"]], ["d"])
         self.seen("files", "--mention", "a", code=0)
         self.assertEqual(self.changed(), {})
 
 
-class Edited(Told):
+class Edited(Reported):
     def test_agent_and_tools(self):
         self.given("a", "b")
         self.assertEqual(self.edited(), {})
@@ -309,20 +308,20 @@ class Edited(Told):
         self.run_it(f"sed -n 'w a' <(echo 1; {SEEN} edited --tools --clear --session s >/dev/null; echo 2)")
         self.assertEqual(self.edited("--tools"), {"a": "tool_edited"})
 
-    def test_what_could_not_be_printed_was_not_told(self):
+    def test_what_could_not_be_printed_was_not_reported(self):
         self.run_it("echo x > a")
         with open("/dev/full", "wb") as full:
             self.seen("edited", "--clear", stdout=full, code=6)
         self.assertEqual(self.edited(), {"a": "agent_edited"})
 
-    def test_outside_edits_are_none(self):
+    def test_external_edits_are_none(self):
         self.given("a")
         self.file("a", b"other\n")
         self.assertEqual(self.changed(), {"a": "changed"})
         self.assertEqual(self.edited("--tools"), {})
 
 
-class Mention(Told):
+class Mention(Reported):
     def test_mention(self):
         self.run_it("true")
         self.file("a")
@@ -358,7 +357,7 @@ class Mention(Told):
         self.seen("mention", "nosuch", "a", code=1)
         self.seen("check", "a", code=0)  # the one that can be, is
         self.assertIn(b"mention what?", self.seen("mention", code=2).stderr)
-        self.outside("true", session="excluding", options=("--exclude", "a"))
+        self.external("true", session="excluding", options=("--exclude", "a"))
         self.assertIn(b"a: excluded", self.seen("mention", "a", code=1).stderr)
 
     def test_to_whom(self):
@@ -367,7 +366,7 @@ class Mention(Told):
         self.seen("check", "--scope", "session", "a", code=9)
         self.seen("mention", "a", code=0)
         self.seen("check", "--scope", "session", "a", code=0)  # there is no other
-        self.outside("cat a", env={"SEEN_SCOPE": "two"}, options=self.options)
+        self.external("cat a", env={"SEEN_SCOPE": "two"}, options=self.options)
         self.file("a", b"third\n" * 100)
         self.seen("mention", "a", code=0)
         for scope in ("session", "two"):
@@ -391,17 +390,17 @@ class Mention(Told):
         self.given("a")
         self.agent("cat a")
         before = {scope["id"] for scope in self.json("status")["scopes"]}
-        outside = threading.Thread(target=change)
-        outside.start()
+        external = threading.Thread(target=change)
+        external.start()
         self.agent("cat a", f"touch {self.top}/go; while [ ! -e {self.top}/gone ]; do sleep 0.05; done", f"{SEEN} mention a")
-        outside.join()
+        external.join()
         mine, = {scope["id"] for scope in self.json("status")["scopes"]} - before
         self.seen("check", "--scope", mine, "a", code=0)
         for scope in before:
             self.seen("check", "--scope", scope, "a", code=9)
 
     def test_without_a_journal(self):
-        self.outside("true", options=("--journal-level", "off"))
+        self.external("true", options=("--journal-level", "off"))
         self.file("a")
         self.seen("mention", "a", code=0)
         self.seen("check", "a", code=0)

@@ -12,7 +12,7 @@ class Check(Case):
         for name in names:
             if not os.path.exists(self.work / name):
                 self.file(name)
-            self.assert_content(self.outside(f"cat {name}"))
+            self.assert_content(self.external(f"cat {name}"))
 
     def state(self, name, code):
         """The state of one file, which all ways of asking agree on."""
@@ -76,7 +76,7 @@ class Check(Case):
     def test_scope(self):
         self.given("a")
         self.file("a", text_of(word="second"))
-        self.assert_content(self.outside("cat a", env={"SEEN_SCOPE": "two"}), text_of(word="second"))
+        self.assert_content(self.external("cat a", env={"SEEN_SCOPE": "two"}), text_of(word="second"))
         ids = {scope["name"]: scope["id"] for scope in self.json("status")["scopes"]}
         self.assertEqual(self.json("check", "--scope", "two", "a")["scope"], ids["two"])
         self.seen("check", "--scope", ids["session"], "a", code=CHANGED)
@@ -85,16 +85,16 @@ class Check(Case):
         for name, state in (("two", "fresh"), ("session", "changed")):
             self.assertEqual(self.json("files", "--scope", ids[name])["files"][0]["state"], state)
 
-    def test_forgotten_is_untracked(self):
+    def test_invalidated_is_untracked(self):
         self.given("a")
-        self.assert_content(self.outside("cat a", env={"SEEN_SCOPE": "two"}))
+        self.assert_content(self.external("cat a", env={"SEEN_SCOPE": "two"}))
         self.seen("forget", "--scope", "two", "a", code=0)
         self.seen("check", "--scope", "two", "a", code=UNTRACKED)
         self.seen("check", "--scope", "session", "a", code=FRESH)
 
     def test_what_the_session_did_is_no_change(self):
         self.given("a", "b")
-        self.outside("sed -i s/line/LINE/ a; rm b")
+        self.external("sed -i s/line/LINE/ a; rm b")
         self.assertEqual(self.state("a", FRESH), "fresh")
         self.assertEqual(self.state("b", UNTRACKED), "untracked")
         self.file("b", b"made anew by somebody else\n")
@@ -103,7 +103,7 @@ class Check(Case):
     def test_an_append_does_not_launder(self):
         self.given("a")
         self.file("a", text_of(word="other"))
-        self.outside("echo x >> a")
+        self.external("echo x >> a")
         self.assertEqual(self.state("a", CHANGED), "changed")
 
     def test_a_session_that_is_taken_up_again(self):
@@ -127,11 +127,11 @@ class Check(Case):
         self.seen("check", "", code=2)
         self.seen("check", "--session", "nosuch", "a", code=3)
 
-    def test_odd_names(self):
+    def test_unusual_names(self):
         names = [b"new\nline", b"esc\x1b[31m", b"bad\xff"]
         for name in names:
             self.file(name)
-        self.outside("true")
+        self.external("true")
         done = self.seen("check", *names, code=UNTRACKED)
         self.assert_plain(done.stdout)
         self.assertEqual(done.stdout.count(b"\n"), 3)

@@ -19,11 +19,11 @@ class Case(SessionTest):
     def setUp(self):
         super().setUp()
         self.data = self.session.write("f", lines("f"))
-        self.folder = os.path.join(self.session.folder, "agent/projects/here")
-        os.makedirs(self.folder)
-        self.transcript = os.path.join(self.folder, "one.jsonl")
+        self.directory = os.path.join(self.session.directory, "agent/projects/here")
+        os.makedirs(self.directory)
+        self.transcript = os.path.join(self.directory, "one.jsonl")
         self.append({"type": "user", "message": "before"}, MARK, {"type": "user"})
-        self.config = os.path.join(self.session.folder, "seen.ini")
+        self.config = os.path.join(self.session.directory, "seen.ini")
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("[notice]\nyield = never\n[processes]\nagents = fake_agent third_agent\n%s\n" % self.more)
             for name in ("fake_agent", "other_agent"):
@@ -37,7 +37,7 @@ class Case(SessionTest):
                 file.write((record if isinstance(record, str) else json.dumps(record)).encode() + end.encode())
 
     def known(self, agent=None):
-        """The file was given and is known; the transcripts' folder is watched by now."""
+        """The file was given and is known; the transcripts' directory is watched by now."""
         agent = agent or self.agent
         self.assertReal(agent.shell("cat f"), self.data)
         self.assertNotice(agent.shell("cat f"), "f")
@@ -46,7 +46,7 @@ class Case(SessionTest):
 
     def forgets(self, agent=None):
         """Is all that was given forgotten, soon?  (The first read of it tells, so that the epochs are asked for.)"""
-        wait_until(lambda: self.forgotten() > self.before, 10)
+        wait_until(lambda: self.count_invalidated() > self.before, 10)
         self.assertReal((agent or self.agent).shell("cat f"), self.data)
         self.assertNotice((agent or self.agent).shell("cat f"), "f")
 
@@ -58,7 +58,7 @@ class Case(SessionTest):
         log = self.session.seen("log", "--json", "--op", "forgotten", "--session", "test", check=False).stdout
         return [json.loads(line) for line in log.splitlines()]
 
-    def forgotten(self):
+    def count_invalidated(self):
         return len(self.events())
 
     @property
@@ -66,7 +66,7 @@ class Case(SessionTest):
         return self._before
 
     def note(self):
-        self._before = self.forgotten()
+        self._before = self.count_invalidated()
 
 
 class Beginnings(Case):
@@ -81,7 +81,7 @@ class Beginnings(Case):
         with open(self.config, "w", encoding="utf-8") as file:  # the words with a plus alone
             file.write(text[:text.index("[agent ")] + "[agent fake_agent]\nmeasured = *\ntranscript = %s\ncompaction = +type=system,subtype=compact_boundary\n"
                        % self.pattern)
-        self.second = os.path.join(self.folder, "two.jsonl")
+        self.second = os.path.join(self.directory, "two.jsonl")
 
     def test_the_first(self):
         self.known()
@@ -111,11 +111,11 @@ class Beginnings(Case):
         self.append(self.HEAD, MARK, path=self.second)
         self.does_not()
         self.note()
-        self.append(self.HEAD, {**MARK, "uuid": "1"}, path=os.path.join(self.folder, "three.jsonl"))
+        self.append(self.HEAD, {**MARK, "uuid": "1"}, path=os.path.join(self.directory, "three.jsonl"))
         self.forgets()
 
     def test_one_that_was_there(self):
-        """Of a conversation from before the run nobody knows where it began."""
+        """Of a conversation from before the run it is unknown where it began."""
         self.known()
         self.append({"type": "user"})
         time.sleep(SOON_S)
@@ -180,13 +180,13 @@ class Compactions(Case):
         self.forgets()
 
     def test_new_transcript(self):
-        """Of a conversation that begins anew: in the folder, in a new one, by rename."""
+        """Of a conversation that begins anew: in the directory, in a new one, by rename."""
         self.known()
         self.note()
-        self.append(MARK, path=os.path.join(self.folder, "two.jsonl"))
+        self.append(MARK, path=os.path.join(self.directory, "two.jsonl"))
         self.forgets()
         self.note()
-        other = os.path.join(os.path.dirname(self.folder), "there")
+        other = os.path.join(os.path.dirname(self.directory), "there")
         os.mkdir(other)
         self.append({"type": "user"}, MARK, path=os.path.join(other, "three.jsonl"))
         self.forgets()
@@ -228,21 +228,21 @@ class Compactions(Case):
         self.known()
         os.unlink(self.transcript)
         self.does_not()
-        os.rmdir(self.folder)
-        os.rmdir(os.path.dirname(self.folder))
+        os.rmdir(self.directory)
+        os.rmdir(os.path.dirname(self.directory))
         self.does_not()
         self.note()
-        os.makedirs(self.folder)
+        os.makedirs(self.directory)
         self.append(MARK)
         self.forgets()
 
     def test_what_is_no_file(self):
         self.known()
-        os.mkfifo(os.path.join(self.folder, "fifo.jsonl"))
-        os.mkdir(os.path.join(self.folder, "folder.jsonl"))
-        os.symlink("/nonexistent", os.path.join(self.folder, "link.jsonl"))
-        os.symlink("/dev/zero", os.path.join(self.folder, "zero.jsonl"))
-        os.symlink(self.folder, os.path.join(self.folder, "round.jsonl"))
+        os.mkfifo(os.path.join(self.directory, "fifo.jsonl"))
+        os.mkdir(os.path.join(self.directory, "folder.jsonl"))
+        os.symlink("/nonexistent", os.path.join(self.directory, "link.jsonl"))
+        os.symlink("/dev/zero", os.path.join(self.directory, "zero.jsonl"))
+        os.symlink(self.directory, os.path.join(self.directory, "round.jsonl"))
         self.does_not()
         self.note()
         self.append(MARK)
@@ -250,23 +250,23 @@ class Compactions(Case):
 
     def test_files_of_other_names(self):
         self.known()
-        self.append(MARK, path=os.path.join(self.folder, "one.json"))
-        self.append(MARK, path=os.path.join(os.path.dirname(self.folder), "one.jsonl"))
-        os.mkdir(os.path.join(self.folder, "deeper"))
-        self.append(MARK, path=os.path.join(self.folder, "deeper", "one.jsonl"))
+        self.append(MARK, path=os.path.join(self.directory, "one.json"))
+        self.append(MARK, path=os.path.join(os.path.dirname(self.directory), "one.jsonl"))
+        os.mkdir(os.path.join(self.directory, "deeper"))
+        self.append(MARK, path=os.path.join(self.directory, "deeper", "one.jsonl"))
         self.does_not()
 
 
 class Late(Case):
     pattern = "~/late/*/x/*.jsonl"
 
-    def test_folders_that_come_later(self):
-        """The agent's first run: its folders are not there yet."""
+    def test_directories_that_come_later(self):
+        """The agent's first run: its directories are not there yet."""
         self.known()
         self.note()
-        folder = os.path.join(self.session.folder, "late/a/x")
-        os.makedirs(folder)
-        self.append({"type": "user"}, MARK, path=folder + "/t.jsonl")
+        directory = os.path.join(self.session.directory, "late/a/x")
+        os.makedirs(directory)
+        self.append({"type": "user"}, MARK, path=directory + "/t.jsonl")
         self.forgets()
 
 
@@ -276,12 +276,12 @@ class AnyDepth(Case):
     def test_any_depth(self):
         self.known()
         for name in ("agent/t.jsonl", "agent/projects/t.jsonl", "agent/projects/here/a/b/t.jsonl"):
-            path = os.path.join(self.session.folder, name)
+            path = os.path.join(self.session.directory, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             self.note()
             self.append(MARK, path=path)
             self.forgets()
-        os.symlink("..", os.path.join(self.folder, "round"))
+        os.symlink("..", os.path.join(self.directory, "round"))
         self.does_not()
 
 
@@ -289,7 +289,7 @@ class Two(Case):
     def other(self, name="fake_agent"):
         script = DRIVER
         if name != "fake_agent":
-            script = os.path.join(self.session.folder, name + ".py")
+            script = os.path.join(self.session.directory, name + ".py")
             shutil.copy(DRIVER, script)
         agent = self.session.agent(*self.options, agent_glob=name, script=script)
         self.addCleanup(agent.close)
@@ -301,7 +301,7 @@ class Two(Case):
         self.known(two)
         self.note()
         self.append(MARK)
-        wait_until(lambda: self.forgotten() >= self.before + 2)
+        wait_until(lambda: self.count_invalidated() >= self.before + 2)
         for agent in (one, two):
             self.assertReal(agent.shell("cat f"), self.data)
 
@@ -312,23 +312,23 @@ class Two(Case):
         self.note()
         one.ask(do="hold", path=self.transcript)
         self.append(MARK)
-        wait_until(lambda: self.forgotten() > self.before)
+        wait_until(lambda: self.count_invalidated() > self.before)
         time.sleep(0.3)
         self.assertReal(one.shell("cat f"), self.data)
         self.assertNotice(two.shell("cat f"))
 
     def test_another_agents_profile(self):
-        """What an agent of another profile, with another folder, wrote is not this one's."""
+        """What an agent of another profile, with another directory, wrote is not this one's."""
         with open(self.config, "a", encoding="utf-8") as file:
             file.write("[agent third_agent]\nmeasured = *\ntranscript = ~/third/*.jsonl\ncompaction = type=system,subtype=compact_boundary\n")
-        os.mkdir(os.path.join(self.session.folder, "third"))
+        os.mkdir(os.path.join(self.session.directory, "third"))
         third = self.other("third_agent")
         self.known()
         self.known(third)
         self.note()
-        self.append(MARK, path=os.path.join(self.session.folder, "third/t.jsonl"))
+        self.append(MARK, path=os.path.join(self.session.directory, "third/t.jsonl"))
         self.forgets(third)
-        time.sleep(0.5)  # each of the two `seen run` may tell of it
+        time.sleep(0.5)  # each of the two `seen run` may report it
         third.shell("cat f")
         self.assertNotice(self.agent.shell("cat f"))
         self.note()

@@ -40,18 +40,18 @@ def statements(title):
 
 def questions(engine):
     """By their numbers.  Where there is one for that engine alone, it is that."""
-    told = {}
+    exported = {}
     for number, whose, text in re.findall(r"^-- (\d+)(?:, (\w+))?\.[^\n]*\n(.*?);$", PAGE, re.S | re.M):
         if not whose or whose.lower() == engine.name:
-            told[int(number)] = text
-    return told
+            exported[int(number)] = text
+    return exported
 
 
 class Answers:
     """The same questions, answered by going through the events once."""
 
     def __init__(self, journal):
-        self.outside, self.bytes, self.again = (collections.Counter() for _ in range(3))
+        self.external, self.bytes, self.again = (collections.Counter() for _ in range(3))
         self.conflicts, self.denied, self.secrets, self.rules = (collections.Counter() for _ in range(4))
         self.unobserved = collections.Counter()
         self.hours = collections.defaultdict(lambda: [0, 0])
@@ -60,15 +60,15 @@ class Answers:
         reads = {}
         with subprocess.Popen([SEEN, "log", "--json", "--journal", journal], stdout=subprocess.PIPE) as log:
             for line in log.stdout:
-                self.take(json.loads(line), reads)
+                self.add(json.loads(line), reads)
         if log.returncode:
             raise AssertionError("seen log failed")
 
-    def take(self, event, reads):
+    def add(self, event, reads):
         op, name, error, program = event["op"], event.get("resolved"), event["error"], event["executable"]
         if op in ("write", "create", "delete", "rename", "truncate", "link", "symlink", "metadata") and not error:
             if name is not None and not name.startswith(WORKSPACE):
-                self.outside[program, op, name] += 1
+                self.external[program, op, name] += 1
             if op == "write":
                 self.write = event["number"], event["process"]
         if op in ("read", "read_total") and name is not None:
@@ -116,7 +116,7 @@ class Answers:
             rows = [[*key, count] for key, count in counter.items()]
             rows.sort(key=lambda row: (-row[-1], *(row[i] or "" for i in order)))
             return rows[:limit]
-        return {1: most(self.outside, (2, 0, 1)), 2: most(self.bytes, (0,), 10),
+        return {1: most(self.external, (2, 0, 1)), 2: most(self.bytes, (0,), 10),
                 3: [[nonce, *row] for row in most(collections.Counter({key: n for key, n in self.again.items() if n > 1}), (0, 1))],
                 4: [[nonce, *self.changer]] if self.changer else [], 5: most(self.conflicts, (0, 1, 2)),
                 6: [[hour, *row] for hour, row in sorted(self.hours.items())], 7: most(self.unobserved, (0, 1), None),
@@ -132,9 +132,9 @@ class Questions(Case):
     def setUp(self):
         super().setUp()
         if not Questions.journal:
-            folder = tempfile.mkdtemp(prefix="seen-consumers-")
-            self.addClassCleanup(shutil.rmtree, folder)
-            Questions.journal = os.path.join(folder, "journal")
+            directory = tempfile.mkdtemp(prefix="seen-consumers-")
+            self.addClassCleanup(shutil.rmtree, directory)
+            Questions.journal = os.path.join(directory, "journal")
             subprocess.run([MAKER, self.journal, str(EVENTS)], check=True)
             Questions.answers = Answers(self.journal)
 
@@ -255,7 +255,7 @@ def raw_paths(journal):
 
 
 class Hostile(Case):
-    """Names that were chosen to deceive, through each format, into somebody who reads it, and back to their bytes."""
+    """Names that were chosen to deceive, through each format, into a consumer, and back to their bytes."""
 
     def setUp(self):
         super().setUp()
@@ -270,11 +270,11 @@ class Hostile(Case):
         return path
 
     def compare(self, rows, back):
-        """rows: number and path, as somebody had them."""
-        told = {int(number): back(path) for number, path in rows if path not in (None, "") and int(number) in self.paths}
-        self.assertEqual(len(told), len(self.paths))
+        """rows: number and path, as a consumer had them."""
+        exported = {int(number): back(path) for number, path in rows if path not in (None, "") and int(number) in self.paths}
+        self.assertEqual(len(exported), len(self.paths))
         for number, path in self.paths.items():
-            self.assertEqual(told[number], path)
+            self.assertEqual(exported[number], path)
 
     def ask_lines(self, path, number, name):
         """What SQLite finds in each line of JSON."""
@@ -289,21 +289,21 @@ class Hostile(Case):
                                    ("ocsf", "$.metadata.sequence", "$.unmapped.path")):
             with self.subTest(kind):
                 self.compare(self.ask_lines(self.export(kind), number, name), bytes_of)
-        told = self.ask_lines(self.top / "seen.jsonl", "$.number", "$.arguments")
-        told = {number: b"".join(bytes_of(word) + b"\0" for word in json.loads(words)) for number, words in told if words}
-        self.assertEqual(told, self.arguments)
+        exported = self.ask_lines(self.top / "seen.jsonl", "$.number", "$.arguments")
+        exported = {number: b"".join(bytes_of(word) + b"\0" for word in json.loads(words)) for number, words in exported if words}
+        self.assertEqual(exported, self.arguments)
 
     def test_otlp(self):
         with open(self.export("otlp"), encoding="utf-8", newline="\n") as file:
-            told = []
+            exported = []
             for line in file:
                 for resource in json.loads(line)["resourceLogs"]:
                     for scope in resource["scopeLogs"]:
                         for record in scope["logRecords"]:
                             values = {pair["key"]: next(iter(pair["value"].values())) for pair in record["attributes"]}
-                            told.append((values["seen.number"], values.get("seen.path")))
-        self.assertEqual(len(told), 10_000)
-        self.compare(told, bytes_of)
+                            exported.append((values["seen.number"], values.get("seen.path")))
+        self.assertEqual(len(exported), 10_000)
+        self.compare(exported, bytes_of)
 
     def test_sarif(self):
         found = 0
@@ -324,7 +324,7 @@ class Hostile(Case):
             rows = list(csv.DictReader(file))
         self.assertEqual(len(rows), 10_000)
         self.compare([(row["number"], row["path"]) for row in rows], lambda text: unescaped(text.encode()))
-        # No line, no cell that somebody takes for a formula, no control character.
+        # No line, no cell that a spreadsheet takes for a formula, no control character.
         self.assertEqual(path.read_bytes().count(b"\n"), 10_001)
         self.assertIsNone(re.search(rb"[\0-\x09\x0b-\x1f\x7f]", path.read_bytes()))
         self.assertFalse([cell for row in rows for cell in row.values() if re.match("[=+@]|-[^0-9]", cell or "")])
@@ -389,9 +389,9 @@ class Page(Case):
         self.assertGreater(len(commands), 10)
         for command, rest in commands:
             if command in ("verify", "run", "report", "export", "gc", "log"):
-                told = self.seen("help", command, code=0).stdout.decode() + self.seen("help", "options", code=0).stdout.decode()
+                exported = self.seen("help", command, code=0).stdout.decode() + self.seen("help", "options", code=0).stdout.decode()
                 for option in re.findall(r"(?<= )--[a-z][a-z-]*", rest.split(" -- ")[0]):
-                    self.assertRegex(told, rf"(?m)^  {option}\b", (command, rest))
+                    self.assertRegex(exported, rf"(?m)^  {option}\b", (command, rest))
 
     def blocks(self, title):
         """The YAML of a section."""
@@ -411,8 +411,8 @@ class Page(Case):
             done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", line], cwd=self.work, env=env, stdin=subprocess.DEVNULL,
                                   capture_output=True, check=False)
             self.assertEqual(done.returncode, 0, (line, done.stderr))
-        told = [json.loads(line) for line in (self.work / "seen.jsonl").read_text().splitlines()]
-        self.assertEqual([event["op"] for event in told if event["op"] in ("given", "notice")], ["given", "notice"])
+        exported = [json.loads(line) for line in (self.work / "seen.jsonl").read_text().splitlines()]
+        self.assertEqual([event["op"] for event in exported if event["op"] in ("given", "notice")], ["given", "notice"])
 
     def test_github(self):
         (flow,) = self.blocks("GitHub Actions")

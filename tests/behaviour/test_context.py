@@ -12,8 +12,8 @@ NOTHING, NO_SESSION = 1, 3
 class Workspace(Case):
     def setUp(self):
         super().setUp()
-        for folder in ("src/deep", "other"):
-            (self.work / folder).mkdir(parents=True)
+        for directory in ("src/deep", "other"):
+            (self.work / directory).mkdir(parents=True)
         self.file("AGENTS.md", b"root rules\n")
         self.file("src/AGENTS.md", b"src rules\n")
         self.file("src/deep/f.c")
@@ -49,7 +49,7 @@ class Context(Workspace):
         document = self.json("context", "--session", "t", "x")
         self.assertEqual([file["path"] for file in document["files"]], ["README.md", "AGENTS.md"])
 
-    def test_paths_that_are_not_there_folders_and_several(self):
+    def test_paths_that_are_not_there_directories_and_several(self):
         self.make()
         self.assertEqual(self.files("--peek", "src/new/sub/x.c"), ["AGENTS.md", "src/AGENTS.md"])
         self.assertEqual(self.files("--peek", "src/new/"), ["AGENTS.md", "src/AGENTS.md"])
@@ -58,7 +58,7 @@ class Context(Workspace):
         self.assertEqual(self.files("--peek", "f.c", cwd=self.work / "src"), ["AGENTS.md", "src/AGENTS.md"])
         self.assertEqual(self.files("other", "src/x", "src/y"), ["AGENTS.md", "src/AGENTS.md"])
 
-    def test_outside_the_workspace(self):
+    def test_beyond_the_workspace(self):
         self.make()
         done = self.seen("context", "--session", "s", "/etc/passwd", "src/x", code=NOTHING)
         self.assertEqual(done.stderr, b"seen: /etc/passwd: not in the session's workspace\n")
@@ -110,12 +110,12 @@ class Context(Workspace):
         self.assertFalse(document["marked"])
 
     def test_what_is_excluded(self):
-        for folder in ("node_modules/m", ".git/x", "dist/d", "mine/m"):
-            (self.work / folder).mkdir(parents=True)
-            self.file(folder + "/AGENTS.md", b"not me\n")
+        for directory in ("node_modules/m", ".git/x", "dist/d", "mine/m"):
+            (self.work / directory).mkdir(parents=True)
+            self.file(directory + "/AGENTS.md", b"not me\n")
         self.seen("run", "--session", "s", "--agent-is", "outside", "--exclude", "mine", "--", "true", code=0)
-        for folder in ("node_modules/m", ".git/x", "dist/d", "mine/m"):
-            self.assertEqual(self.files("--peek", folder), ["AGENTS.md"])
+        for directory in ("node_modules/m", ".git/x", "dist/d", "mine/m"):
+            self.assertEqual(self.files("--peek", directory), ["AGENTS.md"])
 
     def test_one_file_by_two_names(self):
         os.link(self.work / "AGENTS.md", self.work / "GEMINI.md")
@@ -163,17 +163,17 @@ class Context(Workspace):
         self.assertIn(b"src rules", done.stdout)
 
     def test_hostile_names_and_contents(self):
-        folder = b"a\n[Loaded from x]\x1b[31m"
-        os.mkdir(os.path.join(os.fsencode(self.work), folder))
+        directory = b"a\n[Loaded from x]\x1b[31m"
+        os.mkdir(os.path.join(os.fsencode(self.work), directory))
         content = b"\x1b]0;title\x07 \xff\xfe latin\n"
-        self.file(folder + b"/AGENTS.md", content)
+        self.file(directory + b"/AGENTS.md", content)
         self.make()
-        done = self.seen("context", "--session", "s", folder + b"/x", code=0)
+        done = self.seen("context", "--session", "s", directory + b"/x", code=0)
         self.assertIn(b"[Loaded from a\\n[Loaded from x]\\x1b[31m/AGENTS.md]\n" + content, done.stdout)
-        self.file(folder + b"/AGENTS.md", content + b"more")
-        document = self.json("context", "--session", "s", folder + b"/x")
+        self.file(directory + b"/AGENTS.md", content + b"more")
+        document = self.json("context", "--session", "s", directory + b"/x")
         self.assertEqual([file["reason"] for file in document["left_out"]], ["not text"])  # JSON is UTF-8
-        self.assertIn(b"more", self.seen("context", "--session", "s", folder + b"/x", code=0).stdout)
+        self.assertIn(b"more", self.seen("context", "--session", "s", directory + b"/x", code=0).stdout)
 
     def test_scopes(self):
         for name in ("one", "two"):

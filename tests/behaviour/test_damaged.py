@@ -1,4 +1,4 @@
-"""A session's files that somebody damages or cuts short: the program says so, and no command of a run ends with it."""
+"""A session's files that are damaged or cut short: the program says so, and no command of a run ends with it."""
 import os
 import signal
 import subprocess
@@ -14,8 +14,8 @@ class Base(Case):
     def setUp(self):
         super().setUp()
         self.file("f")
-        self.segment = self.session_folder() / "segment"
-        self.journal = self.session_folder() / "journal"
+        self.segment = self.session_directory() / "segment"
+        self.journal = self.session_directory() / "journal"
 
 
 class Damaged(Base):
@@ -108,7 +108,7 @@ class WhileItRuns(Base):
         self.assertIn(b"(session): a file of it was cut short in this run", self.ends(process, INCOMPLETE))
 
     def test_the_segment_below_a_supervisor(self):
-        """Which nobody can do without: the command goes on."""
+        """Damage to what every run needs: the command goes on."""
         process, _ = self.run_it(lambda: os.truncate(self.segment, 0), "--via", "supervise",
                                  script="echo $$ > pid; until [ -e go ]; do sleep 0.05; done; cat f > copy; exit 5")
         (self.work / "go").touch()

@@ -12,7 +12,7 @@ import unittest
 import unittest.mock
 
 import harness
-from harness import BUILD, NOTICE, VIA, SessionTest, lines, needs_library, wait_until
+from harness import BUILD, NOTICE, VIA, lines, needs_library, wait_until
 from test_sink import SINKS, SinkTest
 
 CHANGED = b"[File changed since last read: "
@@ -35,19 +35,19 @@ def edited(data, number=50, text=b"another line\n"):
 
 def patched(old, output):
     """What patch(1) makes of the old content by what was given; None: it is for another one."""
-    folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "seen-patch.%d" % os.getpid())
-    os.makedirs(folder, exist_ok=True)
+    directory = os.path.join(os.environ.get("TMPDIR", "/tmp"), "seen-patch.%d" % os.getpid())
+    os.makedirs(directory, exist_ok=True)
     try:
         for name, data in (("old", old), ("patch", output[output.index(b"\n") + 1:]), ("new", b"")):
-            with open(os.path.join(folder, name), "wb") as file:
+            with open(os.path.join(directory, name), "wb") as file:
                 file.write(data)
-        done = subprocess.run(["patch", "-s", "-f", "-F0", "--binary", "-o", "new", "old", "patch"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        done = subprocess.run(["patch", "-s", "-f", "-F0", "--binary", "-o", "new", "old", "patch"], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         if done.returncode:
             return None
-        with open(os.path.join(folder, "new"), "rb") as file:
+        with open(os.path.join(directory, "new"), "rb") as file:
             return file.read()
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
 
 
 class Case(SinkTest):
@@ -79,7 +79,7 @@ class Case(SinkTest):
         self.agent.shell("cat passed; " * count)
 
     def contents(self):
-        return os.path.join(self.session.folder, ".local/state/seen", self.session.name, "content")
+        return os.path.join(self.session.directory, ".local/state/seen", self.session.name, "content")
 
 
 @unittest.skipUnless(VIA == "supervise", "with the library there are diffs")
@@ -93,7 +93,7 @@ class BySupervisorAlone(Case):
 
 
 @needs_library("the supervisor alone gives the file")
-class Given(Case):
+class Delivered(Case):
     def test_every_sink(self):
         for kind in SINKS:
             name = "f" + kind
@@ -311,7 +311,7 @@ class File(Case):
         self.options = (*self.options, "--mode", "observe")
         self.assertFile(lines("f"), edited(lines("f")))
 
-    def test_outside_the_window(self):
+    def test_beyond_the_window(self):
         self.options = (*self.options, "-c", "window.requests=3")
         old = self.deliver("f")
         self.pass_requests(3)
@@ -326,7 +326,7 @@ class File(Case):
         self.pass_requests(4)
         self.assertReal(self.agent.shell("cat f"), new)
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         old = self.deliver("f")
         new = self.change("f", old)
         self.session.seen("forget", "--session", self.session.name, "f")
@@ -371,7 +371,7 @@ class File(Case):
         self.assertFile(lines("f"), edited(lines("f")))
 
     def test_no_program(self):
-        """There is no diff(1) to be found: by PATH, in folders that are not the workspace's."""
+        """There is no diff(1) to be found: by PATH, in directories that are not the workspace's."""
         os.mkdir(self.session.path("bin"))
         self.session.write("bin/diff", b"#!/bin/sh\ntouch ran\nexec /usr/bin/diff \"$@\"\n")
         os.chmod(self.session.path("bin/diff"), 0o755)
@@ -384,13 +384,13 @@ class File(Case):
 
     def strange(self, script):
         """A diff(1) of that kind in front of the others."""
-        folder = os.path.join(self.session.folder, "strange")
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "diff")
+        directory = os.path.join(self.session.directory, "strange")
+        os.makedirs(directory, exist_ok=True)
+        path = os.path.join(directory, "diff")
         with open(path, "w") as file:
             file.write("#!/bin/sh\n" + script + "\n")
         os.chmod(path, 0o755)
-        return "PATH=%s:$PATH exec cat " % folder
+        return "PATH=%s:$PATH exec cat " % directory
 
     def test_strange_programs(self):
         for number, script in enumerate(("exit 1", "exit 2", "kill -9 $$", "echo lies; exit 1", "/usr/bin/diff \"$@\" | sed s/another/other/; exit 1", "kill -9 $PPID")):
@@ -415,7 +415,7 @@ class File(Case):
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/environ" % pid, "rb") as file:
-                    if self.session.folder.encode() in file.read():
+                    if self.session.directory.encode() in file.read():
                         with open("/proc/%s/cmdline" % pid, "rb") as words:
                             if words.read().startswith(b"sleep\x0060"):
                                 found.append(pid)
@@ -427,7 +427,7 @@ class File(Case):
         """A viewer that is killed while it waits leaves nothing behind, and nothing moves."""
         old = self.deliver("f")
         new = self.change("f", old)
-        command = self.strange("touch %s/begun; exec sleep 60" % self.session.folder)
+        command = self.strange("touch %s/begun; exec sleep 60" % self.session.directory)
         self.agent.shell("(" + command + "f) & wait_for=$!; until test -e ../begun; do sleep 0.05; done; kill -9 $wait_for; wait $wait_for; :")
         wait_until(lambda: not self.sleepers(), 2)
         self.pass_requests()
@@ -435,7 +435,7 @@ class File(Case):
 
     def other_program(self, script):
         """An installation whose program does that when the library asks it."""
-        root = os.path.join(self.session.folder, "installed")
+        root = os.path.join(self.session.directory, "installed")
         if not os.path.exists(root):
             for name in ("bin", "lib/seen"):
                 os.makedirs(os.path.join(root, name))
@@ -447,7 +447,7 @@ class File(Case):
         os.chmod(path, 0o755)
         return [os.path.join(root, "bin/seen.real"), *harness.RUN[1:]]
 
-    def test_what_the_program_says_is_looked_at(self):
+    def test_what_the_program_prints_is_checked(self):
         real = '"${0%/*}/seen.real" "$@"'
         command = self.other_program("")
         with unittest.mock.patch.object(harness, "RUN", command):
@@ -467,7 +467,7 @@ class File(Case):
                     self.assertDiff(output, old, new, name)
                 else:
                     self.assertEqual(output, new)
-        with open(os.path.join(self.session.folder, "installed/bin/descriptors12")) as file:
+        with open(os.path.join(self.session.directory, "installed/bin/descriptors12")) as file:
             self.assertFalse({"7", "8"} & set(file.read().split()))
 
     def test_limits(self):
@@ -485,7 +485,7 @@ class File(Case):
 
     def test_no_clone(self):
         """A filter refuses what it takes to run a program, as RLIMIT_NPROC does."""
-        script = os.path.join(self.session.folder, "filter.py")
+        script = os.path.join(self.session.directory, "filter.py")
         with open(script, "w") as file:
             file.write(FILTER)
         for number, calls in enumerate(("clone", "memfd_create", "pipe2", "close_range", "ppoll", "prctl")):
@@ -502,14 +502,14 @@ class File(Case):
         self.assertGreaterEqual(self.counters()["lost_diffs"], 3)
 
     def test_changes_while_it_is_shown(self):
-        """What the diff leads to is what the file was when it was opened; what comes then is told the next time."""
-        self.strange("cp %s/third f; exec /usr/bin/diff \"$@\"" % self.session.folder)
+        """What the diff leads to is what the file was when it was opened; what comes then is reported the next time."""
+        self.strange("cp %s/third f; exec /usr/bin/diff \"$@\"" % self.session.directory)
         old = self.deliver("f")
         third = edited(old, 70, b"third\n")
-        with open(os.path.join(self.session.folder, "third"), "wb") as file:
+        with open(os.path.join(self.session.directory, "third"), "wb") as file:
             file.write(third)
         second = self.change("f", old)
-        self.assertDiff(self.agent.shell("PATH=%s/strange:$PATH exec cat f" % self.session.folder), old, second)
+        self.assertDiff(self.agent.shell("PATH=%s/strange:$PATH exec cat f" % self.session.directory), old, second)
         self.assertEqual(self.session.read("f"), third)
         output = self.agent.shell("cat f")
         if output.startswith(CHANGED):
@@ -517,11 +517,11 @@ class File(Case):
         else:  # `second` was gone before it could be kept
             self.assertReal(output, third)
 
-    def test_another_than_was_looked_at(self):
+    def test_another_than_was_hashed(self):
         """A file that is written all the time: what is given is a file, or leads from one that was given to another."""
         known = [self.deliver("f")]
         self.change("f", known[0])
-        stop = os.path.join(self.session.folder, "stop")
+        stop = os.path.join(self.session.directory, "stop")
         writer = subprocess.Popen([sys.executable, "-c", "import os,sys,itertools\nfor i in itertools.count():\n  if os.path.exists(sys.argv[1]): break\n"
                                    "  with open(sys.argv[2], 'r+b') as f: f.seek(40); f.write(b'%04d' % (i % 10000))", stop, self.session.path("f")])
         try:
@@ -584,10 +584,10 @@ class Host(Case):
 
     def setUp(self):
         super().setUp()
-        folder = os.path.join(self.session.folder, "bin")
-        os.mkdir(folder)
-        shutil.copy(os.path.join(HELPERS, "watches_children"), os.path.join(folder, "cat"))
-        self.cat = os.path.join(folder, "cat")
+        directory = os.path.join(self.session.directory, "bin")
+        os.mkdir(directory)
+        shutil.copy(os.path.join(HELPERS, "watches_children"), os.path.join(directory, "cat"))
+        self.cat = os.path.join(directory, "cat")
 
     def test_children_of_its_own(self):
         for number, how in enumerate(("", "handler", "ignore", "nowait", "blocked")):
@@ -598,7 +598,7 @@ class Host(Case):
                 self.assertReal(run(), old)
                 new = self.change(name, old)
                 self.assertDiff(run(), old, new, name)
-                with open(os.path.join(self.session.folder, "errors")) as file:
+                with open(os.path.join(self.session.directory, "errors")) as file:
                     self.assertEqual(file.read(), "")
 
     def test_a_part_of_it(self):
@@ -631,7 +631,7 @@ class Host(Case):
         self.assertEqual(sorted(os.listdir(self.session.workspace)), before)
         processes = self.session.status()["processes"]
         self.assertEqual(processes["unobserved"], 0)
-        if VIA == "preload":  # the supervisor sees the program and diff(1), which belong to nobody
+        if VIA == "preload":  # the supervisor sees the program and diff(1), which belong to no agent
             self.assertEqual(processes["unattached"], 0)
 
 

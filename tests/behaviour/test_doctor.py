@@ -70,7 +70,7 @@ class Doctor(Case):
         self.assertEqual(list((self.top / "tmp").iterdir()), [])
 
     def test_a_user_without_settings(self):
-        """The trial's file is within what an agent that nobody measured is taken to pass on."""
+        """The trial's file is within what an unmeasured agent is taken to pass on."""
         (self.home / ".config/seen/seen.ini").unlink()
         self.assertEqual(self.checks(self.json("doctor"))["probe"]["level"], "ok")
         self.assertFalse((self.home / ".local").exists(), "nothing is made but in TMPDIR")
@@ -179,7 +179,7 @@ class Doctor(Case):
 
     @unittest.skipUnless(shutil.which("setpriv"), "no setpriv")
     def test_sudo_below_a_supervisor(self):
-        """Whoever has no CAP_SYS_ADMIN is told that sudo does not work there."""
+        """A user without CAP_SYS_ADMIN reads that sudo does not work there."""
         if not self.supervises():
             self.skipTest("no supervisor")
         prefix = ["setpriv", "--bounding-set=-sys_admin"] if os.geteuid() == 0 else []
@@ -263,7 +263,7 @@ class Doctor(Case):
             done = self.seen("doctor", "--", "./cut")
             self.assertIn(done.returncode, (0, 5), done.stderr)
 
-    def test_program_that_does_not_end(self):
+    def test_program_that_does_not_exit(self):
         source = "#include <signal.h>\n#include <unistd.h>\nint main(void) { signal(SIGTERM, SIG_IGN); fork(); for (;;) pause(); }\n"
         path = self.build("endless", source=source)
         begin = time.monotonic()
@@ -273,7 +273,7 @@ class Doctor(Case):
         left = subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, check=True).stdout
         self.assertNotIn(path.encode(), left)
 
-    def test_bad_folders_and_mode(self):
+    def test_bad_directories_and_mode(self):
         (self.top / "file").write_text("")
         document = self.json("doctor", "--runtime-dir", str(self.top / "file/x"), "--state-dir", str(self.top / "file/y"),
                              code=5)

@@ -1,6 +1,6 @@
 """Commands of an agent in surroundings of their own: a clean environment, namespaces, Landlock, filters, other rights.
 
-They do what they do bare.  What they do is seen, or named as unobserved.  By each way in."""
+They do what they do bare.  What they do is seen, or named as unobserved.  By each mechanism."""
 
 import base64
 import json
@@ -32,9 +32,9 @@ def check(result):
         sys.exit(77)
     return result
 """
-# Everything may be read and nothing written but below the folder in the first argument; what is below the second may not even be read.
+# Everything may be read and nothing written but below the directory in the first argument; what is below the second may not even be read.
 LANDLOCK = HEAD + """
-READ, ALL = 0x1 | 0x4 | 0x8, 0x1fff  # execute, read a file, list a folder; Landlock's first version
+READ, ALL = 0x1 | 0x4 | 0x8, 0x1fff  # execute, read a file, list a directory; Landlock's first version
 may_write, hidden = sys.argv[1], sys.argv[2]
 ruleset = check(libc.syscall(444, struct.pack("Q", ALL), ctypes.c_size_t(8), 0))
 def allow(path, rights):
@@ -95,7 +95,7 @@ class Case(SessionTest):
         self.assertEqual(self.seen(command), bare, command)
         return bare
 
-    def end(self):
+    def stop(self):
         """Ends the run; its journal is whole then."""
         self.agent.close()
         text = self.session.seen("log", "--json", "--session", "test").stdout
@@ -115,7 +115,7 @@ class Case(SessionTest):
 
 
 class Surroundings(Case):
-    """The prefix of a command, under which it can do what it does outside."""
+    """The prefix of a command, under which it can do what it does bare."""
 
     def check(self, prefix, answered=True, library_sees=True):
         """answered: by the supervisor alone.  library_sees: the library gets into the command."""
@@ -133,13 +133,13 @@ class Surroundings(Case):
         if not again.startswith(NOTICE):
             self.assertEqual(again, self.data)
         self.assertEqual(self.session.read("moved"), self.data)
-        self.end()
+        self.stop()
         if SEES_ALL or library_sees:
             self.assertSeen("f", "viewer")
             self.assertTrue(self.roles("made", "open"))
             self.assertTrue(any(event["op"] == "rename" and event["resolved"] == self.session.path("made") for event in self.events))
         if SEES_ALL:
-            # What the library announced inside, by numbers that mean nothing outside, is named though the supervisor sees it.
+            # What the library announced inside, by numbers that mean nothing beyond it, is named though the supervisor sees it.
             if not (VIA == "both" and ("--unshare-pid" in prefix or "--unshare-all" in prefix)):
                 self.assertEqual(self.processes["unobserved"], 0, self.processes)
             self.assertEqual(self.processes["calls_unjudged"], 0, self.processes)
@@ -166,9 +166,9 @@ class Sandboxes(Surroundings):
 
     # Of one who may all, a user namespace takes rights away: no file is opened in its place.
     def box(self, words, **more):
-        workspace, folder = self.session.workspace, self.session.folder
+        workspace, directory = self.session.workspace, self.session.directory
         more.setdefault("answered", not (is_root and ("--unshare-user" in words or "--unshare-all" in words)))
-        self.check(("bwrap --die-with-parent " + words).format(workspace=workspace, folder=folder, run=os.path.join(folder, "run"),
+        self.check(("bwrap --die-with-parent " + words).format(workspace=workspace, directory=directory, run=os.path.join(directory, "run"),
                                                                library=os.path.dirname(LIBRARY)), **more)
 
     def test_mounts(self):
@@ -209,7 +209,7 @@ class Sandboxes(Surroundings):
         self.seen(prefix + " sh -c 'echo new > f'")
         self.assertEqual(self.session.read("f"), b"new\n")
         self.assertEqual(self.seen("cat f")[0], b"new\n")
-        self.end()
+        self.stop()
         if SEES_ALL:
             self.assertTrue(self.roles("/mnt/f", "open"))
 
@@ -235,8 +235,8 @@ class Confined(Case):
         super().setUp()
         self.open = self.session.path("open")
         os.mkdir(self.open)
-        os.mkdir(os.path.join(self.session.folder, "hidden"))
-        self.hidden = os.path.join(self.session.folder, "hidden", "secret")
+        os.mkdir(os.path.join(self.session.directory, "hidden"))
+        self.hidden = os.path.join(self.session.directory, "hidden", "secret")
         with open(self.hidden, "wb") as file:
             file.write(lines("secret"))
 
@@ -255,7 +255,7 @@ class Confined(Case):
         self.assertEqual((output, status), (b"2\n0\n1\n", 0))
         self.assertFalse(os.path.exists(self.session.path("denied")))
         self.assertEqual(self.session.read("f"), self.data)
-        self.end()
+        self.stop()
         if SEES_ALL:
             self.assertSeen("f", "viewer")
             self.assertTrue(self.roles("denied", "open"))
@@ -277,7 +277,7 @@ class Confined(Case):
         self.check_hidden("d/e/secret", self.landlock(self.session.path("d/e")))
 
     def test_landlock_of_another_thread(self):
-        """Whoever is started by a thread that confined itself."""
+        """A program that is started by a thread that confined itself."""
         last = "check(libc.syscall(446, ruleset, 0))\nos.execvp(sys.argv[3], sys.argv[3:])\n"
         self.assertIn(last, LANDLOCK)
         text = LANDLOCK.replace(last, "import threading\ndef confine():\n    check(libc.syscall(446, ruleset, 0))\n"
@@ -301,7 +301,7 @@ class Confined(Case):
     @root_only
     @unittest.skipUnless(SETPRIV, "no setpriv")
     def test_dropped_rights(self):
-        os.chmod(self.session.folder, 0o755)
+        os.chmod(self.session.directory, 0o755)
         for number, words in enumerate(("--reuid %d --regid %d --clear-groups" % (NOBODY, NOBODY), "--reuid %d --keep-groups" % NOBODY, "--bounding-set -all --inh-caps -all --reuid %d --clear-groups" % NOBODY)):
             name = "secret%d" % number
             self.session.write(name, b"")
@@ -323,17 +323,17 @@ class Confined(Case):
             prefix = python(FILTER, "'%s'" % numbers, hex(ERRNO | 1), hex(bits)) + " "
             output, status = self.assertAsBare(prefix + "sh -c 'cat f | wc -l; echo x > denied; echo $?' 2> /dev/null")
             self.assertEqual((output, status), (b"100\n2\n", 0))
-        self.end()
+        self.stop()
         if SEES_ALL:
             self.assertEqual(self.processes["unobserved"], 0)
 
     def test_own_filter_that_kills(self):
-        """Who looks into another process dies; nobody does here but the supervisor, from outside."""
+        """A process that reads another one's memory dies; only the supervisor, which is not confined, does so."""
         numbers = {"x86_64": [310, 311, 101, 438, 434], "aarch64": [270, 271, 117, 438, 434]}[os.uname().machine]
         prefix = python(FILTER, "'%r'" % numbers, hex(KILL), "0") + " "
         output, status = self.assertAsBare(prefix + "sh -c 'cat f > made; cat made; exit 4'")
         self.assertEqual((output, status), (self.data, 4))
-        self.end()
+        self.stop()
         if SEES_ALL:
             self.assertTrue(self.roles("made", "open"))
             self.assertEqual(self.processes["unobserved"], 0)
@@ -350,7 +350,7 @@ class Confined(Case):
 
     @root_only
     def test_other_root(self):
-        root = os.path.join(self.session.folder, "root")
+        root = os.path.join(self.session.directory, "root")
         if not BUSYBOX:
             self.skipTest("no busybox")
         os.makedirs(os.path.join(root, "d"))
@@ -359,7 +359,7 @@ class Confined(Case):
             file.write(self.data)
         output, status = self.assertAsBare("chroot %s /busybox sh -c '/busybox cat d/g; cd d; echo x > new; /busybox mv new newer; /busybox rm newer; exit 5'" % root)
         self.assertEqual((output, status), (self.data, 5))
-        self.end()
+        self.stop()
         if SEES_ALL:
             self.assertTrue(self.roles(root + "/d/new", "open"))
             self.assertTrue(self.roles(root + "/d/newer", "delete"))
@@ -376,8 +376,8 @@ class OrdinaryUser(unittest.TestCase):
         self.session = Session()
         self.addCleanup(self.session.close)
         self.data = self.session.write("f", lines("f"))
-        for folder, folders, files in os.walk(self.session.folder):
-            for name in (folder, *(os.path.join(folder, name) for name in folders + files)):
+        for directory, directories, files in os.walk(self.session.directory):
+            for name in (directory, *(os.path.join(directory, name) for name in directories + files)):
                 os.chown(name, NOBODY, NOBODY)
 
     def as_nobody(self, *words):
@@ -395,11 +395,11 @@ class OrdinaryUser(unittest.TestCase):
         return [json.loads(line) for line in self.as_nobody(RUN[0], "log", "--json", "--session", "test")[1].splitlines()]
 
     def setuid_id(self):
-        path = os.path.join(self.session.folder, "setuid-id")
+        path = os.path.join(self.session.directory, "setuid-id")
         shutil.copy(shutil.which("id"), path)
         os.chown(path, 0, 0)
         os.chmod(path, 0o4755)
-        os.chmod(self.session.folder, 0o755)
+        os.chmod(self.session.directory, 0o755)
         if self.as_nobody(path, "-u")[1] != b"0\n":
             self.skipTest("setuid programs have no effect here")
         return path
@@ -408,15 +408,15 @@ class OrdinaryUser(unittest.TestCase):
         path = self.setuid_id()
         code, out, error = self.run_seen("sh", "-c", "%s -u; %s -u" % (path, path))
         self.assertEqual(code, 0)
-        told = [line for line in error.splitlines() if b"setuid" in line]
+        reported = [line for line in error.splitlines() if b"setuid" in line]
         if SEES_ALL:
             self.assertEqual(out, b"%d\n%d\n" % (NOBODY, NOBODY))
-            self.assertEqual(len(told), 1, error)
-            self.assertIn(b"--via preload", told[0])
-            self.assertIn(path.encode(), told[0])
+            self.assertEqual(len(reported), 1, error)
+            self.assertIn(b"--via preload", reported[0])
+            self.assertIn(path.encode(), reported[0])
         else:
             self.assertEqual(out, b"0\n0\n")
-            self.assertEqual(told, [])
+            self.assertEqual(reported, [])
 
     def test_not_dumpable(self):
         """It cannot be looked into by its own user: its calls are let pass, and counted."""
@@ -434,10 +434,10 @@ class OrdinaryUser(unittest.TestCase):
 
     def test_unreadable_program(self):
         """A program that may be executed and not read is not dumpable from its start."""
-        path = os.path.join(self.session.folder, "cat")
+        path = os.path.join(self.session.directory, "cat")
         shutil.copy(shutil.which("cat"), path)
         os.chmod(path, 0o711)
-        os.chmod(self.session.folder, 0o755)
+        os.chmod(self.session.directory, 0o755)
         for _ in range(2):
             code, out, _ = self.run_seen(path, "f")
             self.assertEqual((code, out), (0, self.data))
@@ -459,17 +459,17 @@ class OrdinaryUser(unittest.TestCase):
 class Root(Case):
     def test_setuid_program(self):
         """Without no_new_privs it works as ever."""
-        path = os.path.join(self.session.folder, "setuid-id")
+        path = os.path.join(self.session.directory, "setuid-id")
         shutil.copy(shutil.which("id"), path)
         os.chmod(path, 0o4755)
-        os.chmod(self.session.folder, 0o755)
+        os.chmod(self.session.directory, 0o755)
         command = "setpriv --reuid %d --clear-groups %s -u" % (NOBODY, path)
         if self.bare(command) != (b"0\n", 0):
             self.skipTest("setuid programs have no effect here")
         self.assertAsBare(command)
         output, _ = self.assertAsBare("grep NoNewPrivs /proc/self/status")
         self.assertIn(b"0", output)
-        self.end()
+        self.stop()
         if SEES_ALL:
             self.assertTrue(any(event["op"] == "start" and event["executable"] == path for event in self.events))
 

@@ -174,7 +174,7 @@ class Resumed(ExportCase):
         return [line["number"] for line in self.lines()]
 
     def test_from_any_record(self):
-        """What comes before is known all the same: processes, folders, epochs."""
+        """What comes before is known all the same: processes, directories, epochs."""
         self.made(2000, "--hostile")
         whole = {kind: self.records(kind, self.out(kind)) for kind in LINES}
         numbers = self.numbers()
@@ -279,8 +279,8 @@ class Resumed(ExportCase):
         self.assertEqual((self.work / "o").read_bytes(), b"not finished")
         self.assertFalse((self.work / "st").exists())
 
-    def told(self, name):
-        """How far a database is, as whoever asks it is told; 0: it does not know yet."""
+    def reported(self, name):
+        """How far a database is, by its own answer; 0: it does not know yet."""
         try:
             database = sqlite3.connect(f"file:{self.work / name}?mode=ro", uri=True, timeout=0)
             try:
@@ -293,7 +293,7 @@ class Resumed(ExportCase):
     def test_a_killed_database_goes_on(self):
         """Killed in its first rows, and behind those that it has written for good."""
         self.made(45000)
-        for is_there in (lambda: (self.work / "db").exists() and os.path.getsize(self.work / "db") > 1 << 18, lambda: self.told("db")):
+        for is_there in (lambda: (self.work / "db").exists() and os.path.getsize(self.work / "db") > 1 << 18, lambda: self.reported("db")):
             process = subprocess.Popen([SEEN, "export", "--format", "sqlite", "--journal", self.path, "--output", "db"], cwd=self.work,
                                        env=self.env, stderr=subprocess.DEVNULL)
             end = time.monotonic() + DEADLINE
@@ -327,7 +327,7 @@ class Resumed(ExportCase):
         self.assertEqual((self.work / "o").read_bytes().count(b"\n"), 1)
         self.export("sqlite", "--output", "db")
         self.assertEqual(sqlite3.connect(self.work / "db").execute("SELECT next FROM sessions").fetchone()[0], undone)
-        done = self.export("jsonl")  # at once: as `seen log`, and it is told where to go on
+        done = self.export("jsonl")  # at once: as `seen log`, and it reports where to go on
         self.assertEqual(done.stdout.count(b"\n"), 2)
         self.assertIn(b"--from-record %d goes on" % undone, done.stderr)
 
@@ -427,7 +427,7 @@ class Places(ExportCase):
         self.assertEqual((process.stderr.read(), process.wait()), (b"", -signal.SIGPIPE))
         process.stderr.close()
 
-    def test_what_is_no_database_of_ours(self):
+    def test_what_is_no_database_of_seen(self):
         (self.work / "text").write_text("a text, longer than a header of a database is, so that it is not too short for one\n" * 3)
         (self.work / "short").write_text("x")
         foreign = sqlite3.connect(self.work / "foreign")

@@ -252,7 +252,7 @@ class Documents(Formats):
         """Each is as its standard asks, tells the same events as `seen log`, and the same bytes."""
         self.every_op()
         lines = {line["number"]: line for line in self.log()}
-        told = {
+        exported = {
             "ocsf": {row["metadata"]["sequence"]: (row["unmapped"], row["metadata"]["uid"], row["message"]) for row in self.ocsf()},
             "ecs": {row["event"]["sequence"]: (row["seen"], row["event"]["id"], row["message"]) for row in self.ecs()},
             "otlp": {record["attributes"]["seen.number"]: (
@@ -260,7 +260,7 @@ class Documents(Formats):
                 record["attributes"]["log.record.uid"], record["body"]) for record in self.otlp()},
         }
         self.assertEqual({line["op"] for line in lines.values()}, set(test_log.OPS) - {"text", "abandoned"} | {"damaged"})
-        for form, rows in told.items():
+        for form, rows in exported.items():
             self.assertEqual(list(rows), list(lines), form)
             for number, (rest, uid, message) in rows.items():
                 line = lines[number]
@@ -377,7 +377,7 @@ class Documents(Formats):
         self.assertEqual(row["file"]["size"], 77)
 
     def test_numbers_that_none_can_be(self):
-        """Whoever reads integers of 64 bits would refuse the line, or the request with all that is in it."""
+        """A reader of integers of 64 bits would refuse the line, or the request with all that is in it."""
         journal = test_log.Journal(self.path)
         journal.record("exec", path=b"/bin/a")
         process = journal.start(100, marks=0)
@@ -424,7 +424,7 @@ class Bytes(Formats):
              bytes(range(48, 256)), b"\xed\xa0\x80", b"\xf4\x90\x80\x80", "\u2028\u2029\ufeff".encode()]
 
     def test_hostile_paths(self):
-        """Whatever a name is made of, its bytes can be told from each form, and each document is one."""
+        """Whatever a name is made of, its bytes follow from each form, and each document is one."""
         journal = test_log.Journal(self.path)
         process = journal.start(executable=b"/bin/\xff\"\n", arguments=self.PATHS[:6])
         for path in self.PATHS:
@@ -465,7 +465,7 @@ class Bytes(Formats):
         self.assertEqual(run["results"][-1]["ruleId"], "rule-hit")
 
     def test_requests_are_bounded(self):
-        """The Collector takes a line of 1 MiB; the longest that paths can make stays below, and what is told is whole."""
+        """The Collector takes a line of 1 MiB; the longest that paths can make stays below, and what is exported is whole."""
         journal = test_log.Journal(self.path)
         for i in range(300):
             journal.record("rename", path=b"%03d" % i + b"\xff" * 4000, other=b"\xfe" * 4000, fd=-100, amount=journal.text(b"/w"))
@@ -542,7 +542,7 @@ class Findings(Formats):
         self.assertEqual((properties["results"], properties["repeated"], properties["omitted"]), (3, 27, 0))
 
     def test_github_takes_no_more(self):
-        """25,000 results of a run; what is graver than a note finds room when 20,000 notes were told."""
+        """25,000 results of a run; what is graver than a note finds room after 20,000 notes."""
         notes = 21000
         journal = test_log.Journal(self.path)
         journal.grow(6)
@@ -603,7 +603,7 @@ class Going(Formats):
         self.seen("run", "--session", "s", "--", "true", code=0)
         mine = json.loads(self.seen("export", "--session", "s", "--format", "ocsf", code=0).stdout.splitlines()[0])
         self.assertEqual(mine["device"]["hostname"], os.uname().nodename)
-        self.path = str(self.session_folder() / "journal")
+        self.path = str(self.session_directory() / "journal")
         self.assertEqual(self.ocsf()[0]["device"], {"type_id": 0, "name": "unknown"})
         run, = json.loads(self.seen("export", "--session", "s", "--format", "sarif", code=0).stdout)["runs"]
         self.assertEqual([invocation["exitCode"] for invocation in run["invocations"]], [0])
@@ -684,13 +684,13 @@ class Official(Formats):
                 expected |= set(category["expected_event_types"])
         self.assertLessEqual(set(row["event"]["type"]), expected)
 
-        def look(above, value):
+        def check_members(above, value):
             for name, member in value.items():
                 flat = f"{above}{name}"
                 if flat == "seen":
                     continue
                 if isinstance(member, dict):
-                    look(f"{flat}.", member)
+                    check_members(f"{flat}.", member)
                     continue
                 self.assertIn(flat, fields)
                 field = fields[flat]
@@ -700,4 +700,4 @@ class Official(Formats):
                     self.assertIsInstance(item, types[field["type"]], flat)
                     if "allowed_values" in field:
                         self.assertIn(item, {allowed["name"] for allowed in field["allowed_values"]}, flat)
-        look("", row)
+        check_members("", row)

@@ -9,7 +9,7 @@ import unittest
 from harness import LIBRARY, NOTICE, RUN, Session, lines, needs_library
 
 
-class Outside(unittest.TestCase):
+class ExternalAgent(unittest.TestCase):
     def setUp(self):
         self.session = Session()
         self.addCleanup(self.session.close)
@@ -102,7 +102,7 @@ class Outside(unittest.TestCase):
 
     def test_file_as_output_never(self):
         for flags in (os.O_TRUNC, os.O_APPEND):
-            path = os.path.join(self.session.folder, "out")
+            path = os.path.join(self.session.directory, "out")
             for _ in range(2):
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
                 subprocess.run(self.command("--agent-is", "outside", "--", "bash", "-c", "cat f"), stdout=fd, check=True,
@@ -114,7 +114,7 @@ class Outside(unittest.TestCase):
 
     def test_loop_with_a_prompt(self):
         """`while …; do cat PROMPT.md | agent; done` as the root: the agent reads the prompt, not a notice."""
-        agent = os.path.join(self.session.folder, "claude")
+        agent = os.path.join(self.session.directory, "claude")
         with open(agent, "w") as file:
             file.write("#!/bin/sh\ncat > got.$1\n")
         os.chmod(agent, 0o755)
@@ -142,11 +142,11 @@ class Outside(unittest.TestCase):
     @needs_library("it is preloaded without `seen run`")
     def test_without_a_session(self):
         environment = {**self.session.environment, "LD_PRELOAD": LIBRARY}
-        before = sorted(os.listdir(self.session.folder))
+        before = sorted(os.listdir(self.session.directory))
         for _ in range(2):
             output = subprocess.run(["bash", "-c", "cat f; cat f"], cwd=self.session.workspace, env=environment, stdout=subprocess.PIPE).stdout
             self.assertEqual(output, self.data * 2)
-        self.assertEqual(sorted(os.listdir(self.session.folder)), before)
+        self.assertEqual(sorted(os.listdir(self.session.directory)), before)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What `seen run` ends with: --fail-on, and by what each way in finds."""
+"""What `seen run` ends with: --fail-on, and by what each mechanism finds."""
 
 import os
 import shutil
@@ -80,7 +80,7 @@ class Unobserved(SessionTest):
         self.session.write("f", b"x")
         for how, hides in (("nothing", False), ("epoll", False), ("open", True), ("polls", True)):
             code, line = self.run_it(maker, how)
-            if VIA != "preload":  # it is told that there is none
+            if VIA != "preload":  # the line reports that there is none
                 self.assertEqual((code, line), (77, ""), how)
             elif hides:
                 self.assertEqual(code, UNOBSERVED, how)
@@ -108,17 +108,17 @@ class Unobserved(SessionTest):
 
     @unittest.skipIf(VIA == "preload", "there is no supervisor")
     def test_supervisor_dies(self):
-        folder = self.session.folder
+        directory = self.session.directory
         process = subprocess.Popen([SEEN, "run", "--via", VIA, "--session", "test", "--fail-on=unobserved", "--", "bash", "-c",
-                                    "echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done; exit 5" % (folder, folder)],
+                                    "echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done; exit 5" % (directory, directory)],
                                    cwd=self.session.workspace, env=self.session.environment, stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
-        wait_until(lambda: os.path.exists(folder + "/up"), 60)
+        wait_until(lambda: os.path.exists(directory + "/up"), 60)
         for pid, name in self.session.helpers():
             if name == "seen-supervisor":
                 os.kill(pid, signal.SIGKILL)
         self.assertIn(b"has died", process.stderr.readline())
-        with open(folder + "/go", "w"):
+        with open(directory + "/go", "w"):
             pass
         line = process.stderr.readline()
         self.assertEqual(process.wait(60), UNOBSERVED)

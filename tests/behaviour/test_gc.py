@@ -20,7 +20,7 @@ VERSION_OFFSET = 8
 
 
 class Store(Case):
-    """Sessions in a runtime folder and a state folder of their own."""
+    """Sessions in a runtime directory and a state directory of their own."""
 
     def setUp(self):
         super().setUp()
@@ -29,7 +29,7 @@ class Store(Case):
         self.env["XDG_RUNTIME_DIR"] = str(self.runtime)
         self.state = self.home / ".local/state/seen"
 
-    def folder(self, name):
+    def directory(self, name):
         return self.runtime / "seen" / name
 
     def make(self, *names, **more):
@@ -39,7 +39,7 @@ class Store(Case):
     def age(self, name, days):
         """As if it had been used so many days ago."""
         then = time.time() - days * DAY
-        for place in (self.folder(name), self.state / name):
+        for place in (self.directory(name), self.state / name):
             for path in [*place.glob("*"), place] if place.exists() else []:
                 os.utime(path, (then, then), follow_symlinks=False)
 
@@ -70,7 +70,7 @@ class Store(Case):
         os.close(ready)
         return run
 
-    def end(self, *runs):
+    def stop(self, *runs):
         for run in runs:
             run.kill()
             run.wait()
@@ -83,9 +83,9 @@ class Store(Case):
             time.sleep(0.01)
 
     def everything(self):
-        """All names below the folders of sessions."""
-        return {os.path.join(folder, name) for top in (self.runtime, self.state) for folder, folders, files in os.walk(top)
-                for name in folders + files}
+        """All names below the directories of sessions."""
+        return {os.path.join(directory, name) for top in (self.runtime, self.state) for directory, directories, files in os.walk(top)
+                for name in directories + files}
 
 
 class Listing(Store):
@@ -112,13 +112,13 @@ class Listing(Store):
     def test_members(self):
         self.make("a")
         session = self.sessions()["a"]
-        files = [self.folder("a") / "segment", *(self.state / "a").iterdir()]
+        files = [self.directory("a") / "segment", *(self.state / "a").iterdir()]
         self.assertEqual(session["bytes"], sum(file.stat().st_blocks for file in files) * 512)
         self.assertEqual((session["state"], session["problem"], session["workspace"]), ("ended", None, str(self.work)))
-        self.assertEqual((session["runtime_folder"], session["state_folder"]), (str(self.folder("a")), str(self.state / "a")))
+        self.assertEqual((session["runtime_folder"], session["state_folder"]), (str(self.directory("a")), str(self.state / "a")))
         self.assertEqual(self.json("status", "--session", "a")["session"]["created"], session["created"])
 
-    def test_one_folder_for_both(self):
+    def test_one_directory_for_both(self):
         del self.env["XDG_RUNTIME_DIR"]
         self.make("a")
         self.assertEqual(self.states(), {"a": "ended"})
@@ -133,10 +133,10 @@ class Listing(Store):
         self.assertRegex(sessions["a"]["created"], "Z$")
         self.assertEqual(sessions["b"]["state"], "ended")
 
-    def test_odd_workspace(self):
-        odd = os.fsencode(self.top) + b"/w\xff\x1b[31m\n"
-        os.mkdir(odd)
-        self.make("a", cwd=odd)
+    def test_unusual_workspace(self):
+        unusual = os.fsencode(self.top) + b"/w\xff\x1b[31m\n"
+        os.mkdir(unusual)
+        self.make("a", cwd=unusual)
         self.assert_plain(self.seen("sessions", code=0).stdout)
         self.assertTrue(self.sessions()["a"]["workspace"].endswith("/w\\xff\x1b[31m\n"))
         self.reboot()
@@ -145,16 +145,16 @@ class Listing(Store):
     def test_names_that_are_none(self):
         self.make("a")
         for name in (".hidden", "-x", "a b", "new\nline", "esc\x1b[31m", "x" * 65):
-            os.mkdir(self.folder(name))
-            (self.folder(name) / "segment").write_bytes((self.folder("a") / "segment").read_bytes())
-        os.mkdir(self.folder("empty"))
-        os.mkdir(self.folder("files"))
-        (self.folder("files") / "text").write_text("")
-        self.folder("file").write_text("")
+            os.mkdir(self.directory(name))
+            (self.directory(name) / "segment").write_bytes((self.directory("a") / "segment").read_bytes())
+        os.mkdir(self.directory("empty"))
+        os.mkdir(self.directory("files"))
+        (self.directory("files") / "text").write_text("")
+        self.directory("file").write_text("")
         before = self.everything()
         self.assertEqual(self.states(), {"a": "ended"})
         self.assertEqual(self.gc("--all"), ["a"])
-        gone = {str(self.folder("a")), str(self.state / "a")}
+        gone = {str(self.directory("a")), str(self.state / "a")}
         self.assertEqual({path for path in before if os.path.dirname(path) not in gone} - gone, self.everything())
 
     def test_colours(self):
@@ -201,7 +201,7 @@ class Choosing(Store):
         self.assertEqual(self.gc("--keep-days=28"), ["old"])
         self.assertEqual(self.gc("--keep-days=1"), [])
         self.assertEqual(self.everything(), {str(path) for path in (
-            self.runtime / "seen", self.folder("new"), self.folder("new") / "segment", self.state / "new",
+            self.runtime / "seen", self.directory("new"), self.directory("new") / "segment", self.state / "new",
             *(self.state / "new").iterdir())})
 
     def test_using_it_makes_it_new(self):
@@ -212,7 +212,7 @@ class Choosing(Store):
 
     def test_it_was_used_until_a_run_ended(self):
         """Not until it began: a run may go on for longer than --keep-days."""
-        files = [self.folder("a") / "segment", self.state / "a" / "journal"]
+        files = [self.directory("a") / "segment", self.state / "a" / "journal"]
         self.seen("run", "--session", "a", "--", "touch", "-d", "40 days ago", *map(str, files), code=0)
         self.assertEqual(self.gc(), [])
 
@@ -226,7 +226,7 @@ class Choosing(Store):
         self.runtime = pathlib.Path(place)
         self.make("s")
         self.age("s", 40)
-        self.end(self.start("--session", "s"))
+        self.stop(self.start("--session", "s"))
         deadline = time.monotonic() + 20
         while self.states() != {"s": "ended"}:
             self.assertLess(time.monotonic(), deadline)
@@ -299,7 +299,7 @@ class Choosing(Store):
             self.seen(*words)
         self.assertIn("a", self.states())
 
-    def test_no_folders_yet(self):
+    def test_no_directories_yet(self):
         done = self.seen("gc", code=0)
         self.assertEqual(done.stdout, b"removed 0 sessions, 0 bytes; 0 bytes are left\n")
         self.assertEqual(self.everything(), set())
@@ -320,27 +320,27 @@ class InUse(Store):
         self.kept()
         self.seen("run", "--session", "s", "--", "true", code=0)  # others may use it meanwhile
         self.kept()
-        self.end(run)
+        self.stop(run)
         self.goes("s")
 
     def test_a_run_that_cannot_be_observed(self):
-        """None of its processes is in the table of processes, and its segment is not where gc looks."""
+        """None of its processes is in the table of processes, and its segment is not where gc searches."""
         self.make("s")
         run = self.start("--session", "s")
-        for folder in (self.folder("s"), self.state / "s"):
-            fd = os.open(folder, os.O_RDONLY)
-            with self.assertRaises(BlockingIOError, msg=folder):
+        for directory in (self.directory("s"), self.state / "s"):
+            fd = os.open(directory, os.O_RDONLY)
+            with self.assertRaises(BlockingIOError, msg=directory):
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.close(fd)
         self.kept(env={"XDG_RUNTIME_DIR": str(self.top / "elsewhere")})
-        self.end(run)
+        self.stop(run)
         self.goes("s", env={"XDG_RUNTIME_DIR": str(self.top / "elsewhere")})
 
-    def test_held_folder(self):
+    def test_held_directory(self):
         """What `seen run` does from the start, before there is a process."""
         self.make("s")
-        for folder in (self.folder("s"), self.state / "s"):
-            fd = os.open(folder, os.O_RDONLY)
+        for directory in (self.directory("s"), self.state / "s"):
+            fd = os.open(directory, os.O_RDONLY)
             fcntl.flock(fd, fcntl.LOCK_SH)
             self.assertEqual(self.states(), {"s": "live"})
             self.kept()
@@ -348,9 +348,9 @@ class InUse(Store):
         self.assertEqual(self.states(), {"s": "ended"})
 
     def test_open_to_write(self):
-        """A process of another container that nobody can see: what it has mapped tells."""
+        """A process of another container that cannot be inspected: what it has mapped tells."""
         self.make("s")
-        for path in (self.folder("s") / "segment", self.state / "s" / "journal"):
+        for path in (self.directory("s") / "segment", self.state / "s" / "journal"):
             with open(path, "r+b"):
                 self.kept()
         self.assertEqual(self.gc("s"), ["s"])
@@ -367,7 +367,7 @@ class InUse(Store):
     def test_unobserved_process_in_the_background(self):
         """It has nothing mapped, and may start others that do."""
         self.make("s")
-        environment = {**self.env, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": str(self.folder("s"))}
+        environment = {**self.env, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": str(self.directory("s"))}
         program = self.top / "static"
         source = self.top / "static.c"
         source.write_text("#include <unistd.h>\nint main(void) { return sleep(600); }\n")
@@ -395,7 +395,7 @@ class InUse(Store):
 
     def test_process_of_an_earlier_boot(self):
         run = self.start("--session", "s")
-        segment = self.folder("s") / "segment"
+        segment = self.directory("s") / "segment"
         data = segment.read_bytes()
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
             boot_id = file.read().strip()
@@ -403,38 +403,38 @@ class InUse(Store):
         with open(segment, "r+b") as file:
             file.seek(data.index(boot_id))
             file.write(b"0" * len(boot_id))
-        os.rename(self.folder("s"), self.folder("moved"))  # from where the run holds it
-        os.mkdir(self.folder("s"), 0o700)
-        os.link(self.folder("moved") / "segment", self.folder("s") / "segment")
-        self.assertEqual(self.states(), {"s": "live", "moved": "live"})  # the journal's folder is held too
+        os.rename(self.directory("s"), self.directory("moved"))  # from where the run holds it
+        os.mkdir(self.directory("s"), 0o700)
+        os.link(self.directory("moved") / "segment", self.directory("s") / "segment")
+        self.assertEqual(self.states(), {"s": "live", "moved": "live"})  # the journal's directory is held too
         os.rename(self.state / "s", self.state / "elsewhere")
         self.assertEqual(self.states()["s"], "ended")
-        self.end(run)
+        self.stop(run)
 
     def test_run_begins_while_gc_is_at_it(self):
         """Whichever comes first: the run is observed, in the old session or a new one, and is not removed."""
         for round_number in range(20):
             self.make("s")
             gc = subprocess.Popen([SEEN, "gc", "--all"], cwd=self.work, env=self.env, stdout=subprocess.DEVNULL)
-            done = self.seen("run", "--session", "s", "--", "sh", "-c", f"test -e {self.folder('s')}/segment", code=0)
+            done = self.seen("run", "--session", "s", "--", "sh", "-c", f"test -e {self.directory('s')}/segment", code=0)
             self.assertEqual(done.stderr, b"", round_number)
             self.assertEqual(gc.wait(), 0)
 
     def test_run_waits_for_gc(self):
         self.make("s")
-        fd = os.open(self.folder("s"), os.O_RDONLY)
+        fd = os.open(self.directory("s"), os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_EX)
         run = subprocess.Popen([SEEN, "run", "--session", "s", "--", "true"], cwd=self.work, env=self.env,
                                stderr=subprocess.PIPE)
         time.sleep(0.1)
-        os.rename(self.folder("s"), self.folder(".gone.s.1"))
+        os.rename(self.directory("s"), self.directory(".gone.s.1"))
         os.close(fd)
         self.assertEqual(run.communicate()[1], b"")
-        self.assertTrue((self.folder("s") / "segment").exists())
+        self.assertTrue((self.directory("s") / "segment").exists())
 
     def test_run_does_not_wait_for_ever(self):
         self.make("s")
-        fd = os.open(self.folder("s"), os.O_RDONLY)
+        fd = os.open(self.directory("s"), os.O_RDONLY)
         self.addCleanup(os.close, fd)
         fcntl.flock(fd, fcntl.LOCK_EX)
         done = self.seen("run", "--session", "s", "--", "echo", "ran", code=0)
@@ -488,9 +488,9 @@ class Strangers(Store):
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         self.assertEqual([session["name"] for session in json.loads(done.stdout)["sessions"]], [] if words else ["other"])
 
-    def test_linked_folder(self):
-        subprocess.run(["rm", "-r", str(self.folder("s")), str(self.state / "s")], check=True)
-        os.symlink(self.target, self.folder("s"))
+    def test_linked_directory(self):
+        subprocess.run(["rm", "-r", str(self.directory("s")), str(self.state / "s")], check=True)
+        os.symlink(self.target, self.directory("s"))
         self.assertEqual(self.states()["s"], "unsafe")
         self.refused(b"symbolic link")
         self.left(b"symbolic link", "s")
@@ -501,8 +501,8 @@ class Strangers(Store):
         self.untouched()
 
     def test_linked_segment(self):
-        os.unlink(self.folder("s") / "segment")
-        os.symlink(self.target / "segment", self.folder("s") / "segment")
+        os.unlink(self.directory("s") / "segment")
+        os.symlink(self.target / "segment", self.directory("s") / "segment")
         self.assertEqual(self.states()["s"], "unsafe")
         self.refused(b"symbolic link")
         self.left(b"symbolic link")
@@ -516,7 +516,7 @@ class Strangers(Store):
         self.left(b"symbolic link")
         self.untouched()
 
-    def test_linked_folder_of_sessions(self):
+    def test_linked_directory_of_sessions(self):
         os.rename(self.runtime / "seen", self.top / "moved")
         os.symlink(self.top / "moved", self.runtime / "seen")
         for words in (("sessions",), ("gc", "--all")):
@@ -526,7 +526,7 @@ class Strangers(Store):
         self.assertEqual(sorted(os.listdir(self.top / "moved")), ["other", "s"])
 
     def test_foreign_things_are_left(self):
-        things = self.folder("s")
+        things = self.directory("s")
         (things / "notes.txt").write_text("mine")
         (things / "sub").mkdir()
         (things / "sub" / "segment").write_text("mine")
@@ -540,22 +540,22 @@ class Strangers(Store):
         self.assertFalse((self.state / "s").exists())
 
     def test_hostile_names_are_escaped(self):
-        (self.folder("s") / "esc\x1b[31m\n").write_text("")
+        (self.directory("s") / "esc\x1b[31m\n").write_text("")
         done = self.seen("gc", "s", code=8)
         self.assert_plain(done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1)
 
-    def test_folder_in_place_of_a_file(self):
-        os.unlink(self.folder("s") / "segment")
-        os.mkdir(self.folder("s") / "segment")
-        (self.folder("s") / "segment" / "mine").write_text("")
+    def test_directory_in_place_of_a_file(self):
+        os.unlink(self.directory("s") / "segment")
+        os.mkdir(self.directory("s") / "segment")
+        (self.directory("s") / "segment" / "mine").write_text("")
         self.left(b"'segment' in it is no file of a session")
-        self.assertTrue((self.folder("s") / "segment" / "mine").exists())
+        self.assertTrue((self.directory("s") / "segment" / "mine").exists())
 
     def test_another_users(self):
         if not ROOT:
             self.skipTest("giving a file to another user needs root")
-        for place, name in ((self.folder("s"), "segment"), (self.folder("s"), ""), (self.state / "s", ""),
+        for place, name in ((self.directory("s"), "segment"), (self.directory("s"), ""), (self.state / "s", ""),
                             (self.state / "s", "journal")):
             os.chown(place / name, 12345, 12345)
             self.assertEqual(self.states()["s"], "other user", (place, name))
@@ -564,44 +564,44 @@ class Strangers(Store):
             self.assertIn(b"/s: ", done.stderr)
             self.assertEqual(self.gc("--dry-run", "--all"), ["other"])
             os.chown(place / name, 0, 0)
-        os.chown(self.folder("s"), 12345, 12345)
+        os.chown(self.directory("s"), 12345, 12345)
         self.refused(b"another user")
-        os.chown(self.folder("s"), 0, 0)
+        os.chown(self.directory("s"), 0, 0)
         # a file among ours
-        (self.folder("s") / ".segment.1.2").write_text("")
-        os.chown(self.folder("s") / ".segment.1.2", 12345, 12345)
+        (self.directory("s") / ".segment.1.2").write_text("")
+        os.chown(self.directory("s") / ".segment.1.2", 12345, 12345)
         self.left(b"'.segment.1.2' in it is no file of a session of yours")
 
-    def test_folder_of_another_user(self):
+    def test_directory_of_another_user(self):
         if not ROOT:
             self.skipTest("giving a file to another user needs root")
         os.chown(self.runtime / "seen", 12345, 12345)
         for words in (("sessions",), ("gc", "--all")):
             self.assertIn(b"another user", self.seen(*words, code=8).stderr)
-        self.assertTrue((self.folder("s") / "segment").exists())
+        self.assertTrue((self.directory("s") / "segment").exists())
 
     def test_wrong_modes(self):
-        os.chmod(self.folder("s") / "segment", 0o666)
+        os.chmod(self.directory("s") / "segment", 0o666)
         self.assertEqual(self.states()["s"], "unsafe")
         self.refused(b"others may write")
         self.left(b"others may write", "s")
-        os.chmod(self.folder("s") / "segment", 0o600)
-        os.chmod(self.folder("s"), 0o777)
+        os.chmod(self.directory("s") / "segment", 0o600)
+        os.chmod(self.directory("s"), 0o777)
         self.refused(b"others may write")
         self.left(b"others may write", "s")
         self.make("s")  # a run makes it private again
-        self.assertEqual(self.folder("s").stat().st_mode & 0o777, 0o700)
+        self.assertEqual(self.directory("s").stat().st_mode & 0o777, 0o700)
         self.assertEqual(self.gc("s"), ["s"])
 
     def test_leftovers_of_a_killed_gc(self):
-        os.rename(self.folder("s"), self.folder(".gone.s.1"))
-        held = self.folder(".gone.s.2")
+        os.rename(self.directory("s"), self.directory(".gone.s.1"))
+        held = self.directory(".gone.s.2")
         held.mkdir()
         (held / "segment").write_text("")
         fd = os.open(held, os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_EX)  # one that is at work
         self.assertEqual(self.gc("--dry-run"), [])
-        self.assertTrue(self.folder(".gone.s.1").exists())
+        self.assertTrue(self.directory(".gone.s.1").exists())
         self.assertEqual(self.gc(), [])
         self.assertEqual(sorted(os.listdir(self.runtime / "seen")), [".gone.s.2", "other"])
         os.close(fd)
@@ -609,7 +609,7 @@ class Strangers(Store):
         self.assertEqual(os.listdir(self.runtime / "seen"), ["other"])
 
     def test_leftovers_of_a_killed_maker(self):
-        begun = self.folder("begun")
+        begun = self.directory("begun")
         begun.mkdir(mode=0o700)
         (begun / ".segment.12.abc").write_text("x" * 5000)
         self.assertEqual(self.states()["begun"], "unfinished")
@@ -652,7 +652,7 @@ class Places(Store):
         self.assertEqual(done.stderr.count(b"\n"), 1)
         self.assertEqual([session["name"] for session in json.loads(done.stdout)["sessions"]], ["b"])
 
-    def test_folder_without_permission(self):
+    def test_directory_without_permission(self):
         if ROOT:
             self.skipTest("root may write anywhere; the read-only mount stands for it")
         self.make("a")
@@ -672,7 +672,7 @@ class Places(Store):
                 pass
         self.assertEqual(self.gc("--all"), ["a"])
 
-    def test_given_folder_keeps_its_mode(self):
+    def test_given_directory_keeps_its_mode(self):
         for name, mode in (("shared", 0o755), ("team", 0o2775)):
             shared = self.top / name
             shared.mkdir()
@@ -686,21 +686,21 @@ class Places(Store):
             self.assertEqual(os.listdir(shared), ["file"])
 
 
-    def test_folder_that_is_no_session_keeps_its_mode(self):
+    def test_directory_that_is_no_session_keeps_its_mode(self):
         os.chmod(self.work, 0o755)
         self.seen("run", "--session", str(self.work), "--", "true", code=0)
         self.assertEqual(self.work.stat().st_mode & 0o777, 0o755)
         self.make("s")
-        os.chmod(self.folder("s"), 0o755)
-        self.seen("run", "--session", str(self.folder("s")), "--", "true", code=0)
-        self.assertEqual(self.folder("s").stat().st_mode & 0o777, 0o700)
+        os.chmod(self.directory("s"), 0o755)
+        self.seen("run", "--session", str(self.directory("s")), "--", "true", code=0)
+        self.assertEqual(self.directory("s").stat().st_mode & 0o777, 0o700)
 
 
 class Versions(Store):
     def setUp(self):
         super().setUp()
         self.make("s")
-        self.segment = self.folder("s") / "segment"
+        self.segment = self.directory("s") / "segment"
         self.journal = self.state / "s" / "journal"
 
     def flip(self, path):
@@ -729,9 +729,9 @@ class Versions(Store):
 
     def test_one_in_use_of_another_version(self):
         run = self.start("--session", "live")
-        self.flip(self.folder("live") / "segment")
+        self.flip(self.directory("live") / "segment")
         self.assertEqual(self.gc("live", code=8), [])
-        self.end(run)
+        self.stop(run)
         self.goes("live")
 
     def test_journal_of_another_version(self):

@@ -1,4 +1,4 @@
-"""The guard: a write over somebody else's change, by whatever means, in whatever way it is seen."""
+"""The guard: a write over an external program's change, by whatever means, in whatever way it is seen."""
 
 import errno
 import json
@@ -53,7 +53,7 @@ class Case(SessionTest):
         time.sleep(BURST_S)
 
     def outsider(self, data=None):
-        """Somebody else changes f."""
+        """An external program changes f."""
         return self.session.write("f", data if data is not None else lines("theirs"))
 
     def shell(self, command):
@@ -69,13 +69,13 @@ class Case(SessionTest):
 
     def kept(self):
         """Contents in the store."""
-        folder = os.path.join(self.session.folder, ".local/state/seen/test/content")
-        if not os.path.isdir(folder):
+        directory = os.path.join(self.session.directory, ".local/state/seen/test/content")
+        if not os.path.isdir(directory):
             return []
         found = []
-        for name in sorted(os.listdir(folder)):
+        for name in sorted(os.listdir(directory)):
             if name != "index" and not name.startswith("."):
-                with open(os.path.join(folder, name), "rb") as file:
+                with open(os.path.join(directory, name), "rb") as file:
                     found.append(file.read())
         return found
 
@@ -119,7 +119,7 @@ class Warn(Case):
                 self.assertEqual(self.counters()["stale_warned"], before + 1)
 
     def test_own_read_of_an_empty_file(self):
-        """An agent that read that a file is empty does not know what somebody wrote to it since."""
+        """An agent that read that a file is empty does not know what was written to it since."""
         self.outsider(b"")
         self.learn()
         theirs = self.outsider(lines("theirs"))
@@ -132,7 +132,7 @@ class Warn(Case):
         self.assertEqual(self.counters()["stale_warned"], 1)
 
     def test_no_false_alarm(self):
-        """The session's own changes, by whomever, are nobody else's."""
+        """The session's own changes, by any of its programs, are no external changes."""
         self.assertEqual(self.agent.shell("cat f"), self.old)
         self.learn()
         for name, (command, left) in list(SHELL_WAYS.items()) + list(SHELL_WAYS.items()):
@@ -175,7 +175,7 @@ class Warn(Case):
         self.assertEqual(self.shell("echo new > f"), (0, ""))
 
     def test_overwritten_again(self):
-        """What was written over somebody else's change is not the session's own: the next one is warned of too."""
+        """What was written over an external program's change is not the session's own: the next one is warned of too."""
         self.assertEqual(self.agent.shell("cat f"), self.old)
         self.outsider()
         self.assertNotEqual(self.shell("echo new > f")[1], "")
@@ -238,7 +238,7 @@ class Warn(Case):
         self.assertKept(theirs)
 
 
-# An agent that reads two files, and writes both when it is told to.
+# An agent that reads two files, and writes both on request.
 WRITES_LATER = r"""
 import os, time
 for name in "fg":
@@ -252,26 +252,26 @@ for name in "fg":
 """
 
 
-class AtTheEnd(unittest.TestCase):
-    """What the agent's own tools overwrote nobody could be told of meanwhile: the end of the run names it."""
+class WhenTheRunEnds(unittest.TestCase):
+    """What the agent's own tools overwrote could not be reported meanwhile: the end of the run names it."""
 
     def test_own(self):
         session = Session()
         self.addCleanup(session.close)
         for name in "fg":
             session.write(name, lines(name))
-        script = os.path.join(session.folder, "writer.py")
+        script = os.path.join(session.directory, "writer.py")
         with open(script, "w") as file:
             file.write(WRITES_LATER % BURST_S)
         process = subprocess.Popen([*RUN, "--session", "test", "--summary", "--agent", "writer", "--", sys.executable, script],
                                    cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        wait_until(lambda: os.path.exists(os.path.join(session.folder, "ready")), 30)
+        wait_until(lambda: os.path.exists(os.path.join(session.directory, "ready")), 30)
         theirs = session.write("f", lines("theirs"))
-        os.mkdir(os.path.join(session.folder, "go"))
-        told = [line for line in process.communicate(timeout=60)[1].decode().splitlines() if "another program changed it" in line]
-        self.assertEqual(len(told), 1, told)
-        self.assertTrue(told[0].startswith("seen: f: "), told)
-        session.seen("restore", "--session", "test", *told[0].split("seen restore ")[1].split())
+        os.mkdir(os.path.join(session.directory, "go"))
+        warnings = [line for line in process.communicate(timeout=60)[1].decode().splitlines() if "another program changed it" in line]
+        self.assertEqual(len(warnings), 1, warnings)
+        self.assertTrue(warnings[0].startswith("seen: f: "), warnings)
+        session.seen("restore", "--session", "test", *warnings[0].split("seen restore ")[1].split())
         self.assertEqual(session.read("f"), theirs)
 
 
@@ -312,7 +312,7 @@ class Deny(Case):
         self.assertEqual(self.own("truncate"), errno.ESTALE)
 
     def test_unobserved(self):
-        """A process that nobody looks at may have made the change for the agent: then it is only warned of."""
+        """An unobserved process may have made the change for the agent: then it is only warned of."""
         if VIA != "preload":
             self.skipTest("all are observed")
         busybox = shutil.which("busybox")
@@ -374,7 +374,7 @@ class TwoAgents(Case):
         events = self.session.seen("log", "--json", "--op", "guarded", "--session", "test").stdout.splitlines()
         self.assertEqual([scopes[json.loads(event)["changed_by"]] for event in events], [theirs, theirs, mine])
 
-    def test_told_once(self):
+    def test_reported_once(self):
         self.assertEqual(self.agent.shell("cat f"), self.old)
         self.assertEqual(self.other.shell("cat f"), self.old)
         self.other.shell("rm f")
@@ -386,7 +386,7 @@ class TwoAgents(Case):
 
     def test_helper(self):
         """An agent that has a process of its own program write for it (codex) is one agent."""
-        agent = os.path.join(self.session.folder, "codex")
+        agent = os.path.join(self.session.directory, "codex")
         shutil.copy("/bin/bash", agent)
         self.session.seen("run", "--quiet", "--session", "helper", *self.options, "--", agent, "-c",
                           'x=$(bash -c "cat f"); "$0" -c "echo helper > f"; bash -c "echo shell > f"; true', agent)

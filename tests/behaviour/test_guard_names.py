@@ -1,5 +1,5 @@
 """The guard, where a file goes by another name than its own: a workspace reached through a symbolic link, links and hard links inside it,
-/proc, descriptors of folders, folders that are renamed meanwhile.
+/proc, descriptors of directories, directories that are renamed meanwhile.
 
 A table: how the file is named, times what is done to it.  All of a table shares one session.  The agent read each file, an external program
 changed it, then the agent, or a tool that it starts, changes it.  Under deny nothing of an external change is lost; under warn
@@ -20,29 +20,29 @@ CALLS = ("truncate", "create", "in place", "size", "rename", "unlink", "link")
 # By these only the name is lost, where that is not the file's own.
 OF_NAMES = ("rename", "unlink", "link", "sed -i", "mv", "install", "rm", "ln -f", "perl -pi")
 
-# How the agent names `file` (of `folder`, which has a name of its own for each use).  Words: see Names.words().
+# How the agent names `file` (of `directory`, which has a name of its own for each use).  Words: see Names.words().
 NAMES = {
-    "its own": "{workspace}/{folder}/{file}",
-    "relative": "{folder}/{file}",
-    "dots": "{workspace}/{folder}/../{folder}/./{file}",
-    "link to the workspace": "{link}/{folder}/{file}",
-    "link to a link": "{second}/{folder}/{file}",
-    "link above": "{above}/workspace/{folder}/{file}",
-    "link and dots": "{link}/{folder}/../../workspace/{folder}/{file}",
-    "link to a folder": "{workspace}/{folder}.link/{file}",
-    "link to a folder, relative": "{folder}.link/{file}",
-    "link to the file": "{folder}/{file}.link",
-    "link to the file, from outside": "{outside}/{folder}.{file}",
-    "hard link": "{folder}/{file}.hard",
-    "/proc/self/cwd": "/proc/self/cwd/{folder}/{file}",
-    "/proc/thread-self/cwd": "/proc/thread-self/cwd/{folder}/{file}",
-    "a folder's descriptor": ("{file}", "{workspace}/{folder}", None),
-    "a link's descriptor": ("{file}", "{link}/{folder}", None),
-    "/dev/fd": ("/dev/fd/{{at}}/{file}", "{workspace}/{folder}", None),
-    "/proc/self/fd": ("/proc/self/fd/{{at}}/{file}", "{link}/{folder}", None),
-    "a folder that is renamed": ("{file}", "{workspace}/{folder}", "{workspace}/{folder}.moved"),
+    "its own": "{workspace}/{directory}/{file}",
+    "relative": "{directory}/{file}",
+    "dots": "{workspace}/{directory}/../{directory}/./{file}",
+    "link to the workspace": "{link}/{directory}/{file}",
+    "link to a link": "{second}/{directory}/{file}",
+    "link above": "{above}/workspace/{directory}/{file}",
+    "link and dots": "{link}/{directory}/../../workspace/{directory}/{file}",
+    "link to a folder": "{workspace}/{directory}.link/{file}",
+    "link to a folder, relative": "{directory}.link/{file}",
+    "link to the file": "{directory}/{file}.link",
+    "link to the file, from outside": "{beyond}/{directory}.{file}",
+    "hard link": "{directory}/{file}.hard",
+    "/proc/self/cwd": "/proc/self/cwd/{directory}/{file}",
+    "/proc/thread-self/cwd": "/proc/thread-self/cwd/{directory}/{file}",
+    "a folder's descriptor": ("{file}", "{workspace}/{directory}", None),
+    "a link's descriptor": ("{file}", "{link}/{directory}", None),
+    "/dev/fd": ("/dev/fd/{{at}}/{file}", "{workspace}/{directory}", None),
+    "/proc/self/fd": ("/proc/self/fd/{{at}}/{file}", "{link}/{directory}", None),
+    "a folder that is renamed": ("{file}", "{workspace}/{directory}", "{workspace}/{directory}.moved"),
 }
-# A plain tool's call is ruled out by its text: neither the folder nor the name is one that is known (docs/limits.md).
+# A plain tool's call is ruled out by its text: neither the directory nor the name is one that is known (docs/limits.md).
 NOT_BY_TOOLS = ("link to the file, from outside",)
 # How a tool does it, that the agent's shell starts; the content that a name has afterwards is of no interest.
 SHELL = {
@@ -76,13 +76,13 @@ class Table(unittest.TestCase):
     def setUp(self):
         self.session = Session()
         self.addCleanup(self.session.close)
-        folder = self.session.folder
-        self.words = {"workspace": self.session.workspace, "link": folder + "/link", "second": folder + "/second",
-                      "above": folder + "/above", "outside": folder + "/outside", "new": folder + "/new"}
+        directory = self.session.directory
+        self.words = {"workspace": self.session.workspace, "link": directory + "/link", "second": directory + "/second",
+                      "above": directory + "/above", "beyond": directory + "/outside", "new": directory + "/new"}
         os.symlink(self.session.workspace, self.words["link"])
         os.symlink(self.words["link"], self.words["second"])
-        os.symlink(folder, self.words["above"])
-        os.mkdir(self.words["outside"])
+        os.symlink(directory, self.words["above"])
+        os.mkdir(self.words["beyond"])
         with open(self.words["new"], "wb") as file:
             file.write(b"new\n")
         if self.alias:
@@ -96,14 +96,14 @@ class Table(unittest.TestCase):
     def make(self, name):
         """A file of its own, with all names that it may have."""
         self.made += 1
-        folder, file = "d%d" % self.made, "f%d" % self.made
-        path = os.path.join(self.session.workspace, folder, file)
+        directory, file = "d%d" % self.made, "f%d" % self.made
+        path = os.path.join(self.session.workspace, directory, file)
         os.mkdir(os.path.dirname(path))
         with open(path, "wb") as stream:
             stream.write(lines("old " + file))
-        os.symlink(folder, os.path.dirname(path) + ".link")
+        os.symlink(directory, os.path.dirname(path) + ".link")
         os.symlink(file, path + ".link")
-        os.symlink(path, os.path.join(self.words["outside"], "%s.%s" % (folder, file)))
+        os.symlink(path, os.path.join(self.words["beyond"], "%s.%s" % (directory, file)))
         if "hard" in name:
             os.link(path, path + ".hard")
         return path
@@ -113,12 +113,12 @@ class Table(unittest.TestCase):
 
     def spelled(self, name, path):
         """The words of a call, for naming_agent.py."""
-        words = {**self.words, "folder": os.path.basename(os.path.dirname(path)), "file": os.path.basename(path)}
+        words = {**self.words, "directory": os.path.basename(os.path.dirname(path)), "file": os.path.basename(path)}
         how = NAMES[name]
-        path, folder, moved = how if isinstance(how, tuple) else (how, None, None)
+        path, directory, moved = how if isinstance(how, tuple) else (how, None, None)
         call = {"path": path.format(**words)}
-        if folder:
-            call["folder"] = folder.format(**words)
+        if directory:
+            call["directory"] = directory.format(**words)
         if moved:
             call["moved"] = moved.format(**words)
         return call
@@ -127,7 +127,7 @@ class Table(unittest.TestCase):
         return lines("theirs " + os.path.basename(path))
 
     def left(self, name, path):
-        """What somebody else wrote, where it is to be found still."""
+        """What an external program wrote, where it is to be found still."""
         if "renamed" in name:
             path = os.path.join(os.path.dirname(path) + ".moved", os.path.basename(path))
         try:
@@ -137,11 +137,11 @@ class Table(unittest.TestCase):
             return None
 
     def kept(self):
-        folder = os.path.join(self.session.folder, ".local/state/seen/test/content")
+        directory = os.path.join(self.session.directory, ".local/state/seen/test/content")
         found = set()
-        for name in os.listdir(folder):
+        for name in os.listdir(directory):
             if name != "index" and not name.startswith("."):
-                with open(os.path.join(folder, name), "rb") as file:
+                with open(os.path.join(directory, name), "rb") as file:
                     found.add(file.read())
         return found
 
@@ -160,7 +160,7 @@ class Table(unittest.TestCase):
         errors = self.agent.ask(do="calls", calls=[{"how": call, **self.spelled(name, path)} for name, call, path in own])["errors"]
         commands = "\n".join("(%s)" % SHELL[call].format(path=self.spelled(name, path)["path"], new=self.words["new"])
                              for name, call, path in shell)
-        told = self.agent.ask(do="run", argv=["bash", "-c", commands], sink="pipe", errors=True)["errors"]
+        stderr = self.agent.ask(do="run", argv=["bash", "-c", commands], sink="pipe", errors=True)["errors"]
         kept, lost = self.kept(), []
         for (name, call, path), error in zip(own + shell, errors + [None] * len(shell)):
             theirs, left = self.theirs(path), self.left(name, path) or b""
@@ -173,13 +173,13 @@ class Table(unittest.TestCase):
                 wrong = is_there or not any(data.startswith(theirs) for data in kept) or error
             if wrong:
                 lost.append((name, call, "there" if is_there else "gone", error))
-            elif error is None and not loses_a_name(name, call) and "seen: %s" % os.path.relpath(path, self.session.workspace) not in told:
+            elif error is None and not loses_a_name(name, call) and "seen: %s" % os.path.relpath(path, self.session.workspace) not in stderr:
                 lost.append((name, call, "not told", None))
         self.assertEqual(lost, [], "%d of %d" % (len(lost), len(own + shell)))
         counters = self.session.status()["counters"]
         count = sum(not loses_a_name(name, call) for name, call, _ in own + shell)
         self.assertGreaterEqual(counters["stale_denied" if denies else "stale_warned"], count)
-        # Nobody else's change is laid to the agent, and none of its own to somebody else.
+        # No external change is laid to the agent, and none of its own to an external program.
         self.assertEqual(counters["stale_warned" if denies else "stale_denied"], 0)
 
 
@@ -197,7 +197,7 @@ class Deny(Table):
         self.play(True)
 
 
-class Own(Table):
+class OwnWrites(Table):
     """By whatever names: what the session itself changes is no external change."""
 
     alias = True
@@ -216,8 +216,8 @@ class Own(Table):
             self.assertEqual(self.agent.ask(do="run", argv=["bash", "-c", commands], sink="pipe", errors=True)["errors"], "")
         self.assertEqual(self.agent.close(), 0)
         counters = self.session.status()["counters"]
-        told = self.session.seen("log", "--session", "test", "--op", "changed", check=False).stdout
-        self.assertEqual((counters["stale_warned"], counters["stale_denied"], counters["edits_outside"]), (0, 0, 0), told)
+        stderr = self.session.seen("log", "--session", "test", "--op", "changed", check=False).stdout
+        self.assertEqual((counters["stale_warned"], counters["stale_denied"], counters["edits_outside"]), (0, 0, 0), stderr)
 
     def test_the_workspace_has_one_name(self):
         """What is done by the name that the shell has for the workspace goes on record below its root."""
@@ -244,7 +244,7 @@ class Rules(Table):
                               "-c", "rule %s.action=deny" % name)]
         done = self.session.seen("run", "--quiet", "--session", "rules", *rules, "--", "bash", "-c", self.shell_command.format(**self.words))
         refused = [line.split(b": ")[2] for line in done.stderr.splitlines() if b"Permission denied" in line]
-        self.assertEqual(sorted(refused), sorted(os.path.join(self.words[folder], name).encode() for folder in ("workspace", "link")
+        self.assertEqual(sorted(refused), sorted(os.path.join(self.words[directory], name).encode() for directory in ("workspace", "link")
                                                  for name in ("one", "two")), done.stderr)
 
 

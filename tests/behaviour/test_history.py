@@ -137,11 +137,11 @@ class Sessions(HistoryCase):
         for name in ("gone", "damaged", "longer", "link"):
             self.file(name, text_of(word=name))
         self.agent("cat gone", "cat damaged", "cat longer", "cat link")
-        folder = self.session_folder() / "content"
+        directory = self.session_directory() / "content"
         kept = {}
-        for name in os.listdir(folder):
+        for name in os.listdir(directory):
             if name != "index":
-                kept[(folder / name).read_bytes()] = folder / name
+                kept[(directory / name).read_bytes()] = directory / name
         path = {name: kept[text_of(word=name)] for name in ("gone", "damaged", "longer", "link")}
         for kept in path.values():  # of mode 0400
             kept.chmod(0o600)
@@ -158,7 +158,7 @@ class Sessions(HistoryCase):
         shown = self.text()
         self.assertRegex(shown[0], r"\A\[Tool: cat\(gone\)\] → \([\d,]+ bytes, version [0-9a-f]{12}: not kept any more\)\Z")
         self.assertTrue(shown[1].endswith("what is kept of it is damaged)"))
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
         self.assertEqual([line["content"] for line in self.lines()], ["gone"] * 4)
 
     def test_scopes_and_epochs(self):
@@ -179,7 +179,7 @@ class Sessions(HistoryCase):
     def test_scope_by_name(self):
         self.file("a.txt")
         more = {"env": {"SEEN_SCOPE": "night-shift", "SEEN_AGENT_IS": "outside"}}
-        self.outside("cat a.txt", **more)
+        self.external("cat a.txt", **more)
         lines = self.lines("--scope", "night-shift")
         self.assertEqual([line["tool"] for line in lines], ["cat"])
 
@@ -251,10 +251,10 @@ class Sessions(HistoryCase):
         self.file("a.txt")
         self.agent("cat a.txt")
         shown = self.text("--session", "s")
-        (self.session_folder() / "segment").unlink()
+        (self.session_directory() / "segment").unlink()
         self.assertEqual(self.text("--session", "s"), shown)
-        self.assertEqual(self.text("--journal", str(self.session_folder() / "journal")), shown)
-        self.assertEqual(self.text("--journal", "journal", cwd=self.session_folder()), shown)
+        self.assertEqual(self.text("--journal", str(self.session_directory() / "journal")), shown)
+        self.assertEqual(self.text("--journal", "journal", cwd=self.session_directory()), shown)
 
     def test_output_that_cannot_be_written(self):
         self.file("a.txt")
@@ -386,7 +386,7 @@ class Journals(HistoryCase):
         self.assertEqual(shown.split(" read: ")[1], ", ".join(names[:256]) + CUT)
 
     def test_more_requests_than_are_kept(self):
-        """What is told of a request that was handed on already is an entry of its own."""
+        """What is reported about a request that was handed on already is an entry of its own."""
         journal = Journal(self.path)
         first = journal.start(100, role=VIEWER, executable=b"/usr/bin/cat", arguments=(b"cat", b"-"))
         for pid in range(1500):
@@ -435,7 +435,7 @@ class Journals(HistoryCase):
         self.seen("history", "--journal", self.path, code=4)
         self.assertIn(b"16 digits", self.seen("history", "--journal", self.path, "--scope", "name", code=2).stderr)
 
-    def test_a_store_of_somebody(self):
+    def test_a_store_of_another_user(self):
         """A link in place of the store beside a journal is not followed."""
         journal = Journal(self.path)
         process = journal.start(100, role=VIEWER, executable=b"/usr/bin/cat", arguments=(b"cat",))

@@ -33,7 +33,7 @@ class Hooks(Case):
     def path(self, agent):
         return self.home / AGENTS[agent]
 
-    def put(self, text, agent="claude"):
+    def write_settings(self, text, agent="claude"):
         path = self.path(agent)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -50,7 +50,7 @@ class Hooks(Case):
 
     def round_trip(self, text, agent="claude"):
         """In, once more, out: the same bytes; and what was in between is what it should be."""
-        path = self.put(text, agent)
+        path = self.write_settings(text, agent)
         before = path.read_bytes()
         self.install(agent)
         between = path.read_bytes()
@@ -118,19 +118,19 @@ class Files(Hooks):
         for agent in ("claude", "opencode"):
             self.assertEqual(self.state(agent)["state"], "installed")
 
-    def test_program_with_an_odd_path(self):
+    def test_program_with_an_unusual_path(self):
         import shutil
         import subprocess
-        folder = self.top / "a 'b' \"c\" \\d $e"
-        (folder / "bin").mkdir(parents=True)
-        (folder / "lib/seen").mkdir(parents=True)
-        shutil.copy(SEEN, folder / "bin/seen")
+        directory = self.top / "a 'b' \"c\" \\d $e"
+        (directory / "bin").mkdir(parents=True)
+        (directory / "lib/seen").mkdir(parents=True)
+        shutil.copy(SEEN, directory / "bin/seen")
         env = {**self.env}
-        subprocess.run([folder / "bin/seen", "hooks", "install", "claude"], env=env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([directory / "bin/seen", "hooks", "install", "claude"], env=env, check=True, stdout=subprocess.DEVNULL)
         command = json.loads(self.path("claude").read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
         self.assertEqual(subprocess.run(["sh", "-c", command.split(" forget ")[0] + " --version"], env=env, check=True,
                                         stdout=subprocess.PIPE).stdout[:5], b"seen ")
-        subprocess.run([folder / "bin/seen", "hooks", "remove", "claude"], env=env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([directory / "bin/seen", "hooks", "remove", "claude"], env=env, check=True, stdout=subprocess.DEVNULL)
         self.assertFalse(self.path("claude").exists())
 
     def test_variables(self):
@@ -138,13 +138,13 @@ class Files(Hooks):
                                       ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json"),
                                       ("pi", "PI_CODING_AGENT_DIR", "extensions/seen.ts"),
                                       ("opencode", "XDG_CONFIG_HOME", "opencode/plugins/seen.js")):
-            folder = self.top / ("x " + agent)
-            self.install(agent, env={variable: str(folder)})
-            self.assertTrue((folder / name).exists())
+            directory = self.top / ("x " + agent)
+            self.install(agent, env={variable: str(directory)})
+            self.assertTrue((directory / name).exists())
             self.assertFalse(self.path(agent).exists())
             self.assertEqual(self.state(agent)["state"], "absent")
-            self.remove(agent, env={variable: str(folder)})
-            self.assertFalse((folder / name).exists())
+            self.remove(agent, env={variable: str(directory)})
+            self.assertFalse((directory / name).exists())
 
     def test_project(self):
         for agent, name in (("claude", ".claude/settings.json"), ("pi", ".pi/extensions/seen.ts")):
@@ -157,13 +157,13 @@ class Files(Hooks):
             self.assertFalse((self.work / name).exists())
 
     def test_others_file_of_that_name(self):
-        path = self.put("export default function () {}\n", "pi")
+        path = self.write_settings("export default function () {}\n", "pi")
         self.assertIn(b"none of seen's", self.install("pi", CONFLICT).stderr)
         self.remove("pi", CONFLICT)
         self.assertEqual(path.read_text(), "export default function () {}\n")
 
-    def test_older_file_of_ours(self):
-        path = self.put("// old\nspawnSync('seen forget --hook X')\n", "pi")
+    def test_older_file_of_seen(self):
+        path = self.write_settings("// old\nspawnSync('seen forget --hook X')\n", "pi")
         self.assertEqual(self.state("pi")["state"], "other")
         self.install("pi")
         self.assertEqual(self.state("pi")["state"], "installed")
@@ -193,7 +193,7 @@ class RoundTrips(Hooks):
                 self.round_trip(text)
                 self.round_trip("\n \t%s\r\n\n" % text.replace("\n", "\r\n"))
 
-    def test_odd_layouts(self):
+    def test_unusual_layouts(self):
         for text in ("{ }", "{\n}", "{\n\n\t}\n", '{"hooks":{ }}', '{"hooks":\n{\n}\n}', '{"hooks":{"PreCompact":[ ]}}',
                      '{"hooks":{"PreCompact":[\n]}}', '{"a":1\n,"b":2}', '{"a" : 1 , "b":[1,\n2\n]\n,\n\n"c":{}\n}',
                      '{"\\u0068ooks":{"\\u0050reCompact":[]}}', '{"x":"{\\"hooks\\": [\\\\\\"","hooks":{}}',
@@ -240,7 +240,7 @@ class RoundTrips(Hooks):
 
     def test_changed_in_between(self):
         """What a person, or the agent, does to the file while the hooks are in it stays."""
-        path = self.put('{\n  "model": "a",\n  "hooks": {\n    "PreCompact": [\n      {"hooks": [{"type": "command", "command": "mine"}]}\n'
+        path = self.write_settings('{\n  "model": "a",\n  "hooks": {\n    "PreCompact": [\n      {"hooks": [{"type": "command", "command": "mine"}]}\n'
                         '    ]\n  }\n}\n')
         self.install()
         document = json.loads(path.read_text())
@@ -264,12 +264,12 @@ class RoundTrips(Hooks):
         document = shipped("claude")
         del document["hooks"]["SubagentStop"]
         document["hooks"]["SessionStart"][0]["matcher"] = "startup"
-        path = self.put(json.dumps(document, indent=2))
+        path = self.write_settings(json.dumps(document, indent=2))
         self.assertEqual(self.state("claude")["state"], "other")
         self.install()
         self.assertEqual(json.loads(path.read_text()), shipped("claude"))
 
-    def test_hooks_that_only_look_like_ours(self):
+    def test_hooks_that_only_resemble_those_of_seen(self):
         theirs = [{"hooks": [{"type": "command", "command": command}]}
                   for command in ("forget-me --hook X", "git forget --hooks", "my forget --hook X", "seen status", "seen forget --all", "")]
         text = json.dumps({"hooks": {"PreCompact": theirs, "SessionStart": [1, "seen forget --hook X", None, {"hooks": "seen forget --hook X"},
@@ -280,7 +280,7 @@ class RoundTrips(Hooks):
         """Older agents have switches there (gemini: enabled)."""
         self.round_trip('{"hooks": {"enabled": "yes", "notes": {"a": []}}}', "gemini")
         self.assertFalse(self.state("claude")["switched_off"])
-        self.put('{"disableAllHooks": true}')
+        self.write_settings('{"disableAllHooks": true}')
         self.install()
         self.assertTrue(self.state("claude")["switched_off"])
         self.assertIn(b"switched off", self.seen("hooks", code=0).stdout)
@@ -288,7 +288,7 @@ class RoundTrips(Hooks):
 
 class Hostile(Hooks):
     def refused(self, text, says, line=None, agent="claude", code=CONFLICT):
-        path = self.put(text, agent)
+        path = self.write_settings(text, agent)
         before = path.read_bytes(), path.stat().st_mtime_ns
         for done in (self.install(agent, code), self.remove(agent, code)):
             error = done.stderr.decode()
@@ -365,7 +365,7 @@ class Hostile(Hooks):
         self.assertEqual(json.loads(path.read_text()), {})
 
     def test_hard_links(self):
-        path = self.put('{"a": 1}')
+        path = self.write_settings('{"a": 1}')
         os.link(path, self.top / "other")
         self.assertIn(b"hard link", self.install(code=CONFLICT).stderr)
         self.assertEqual(path.read_text(), '{"a": 1}')
@@ -373,7 +373,7 @@ class Hostile(Hooks):
 
     def test_mode_is_kept(self):
         for mode in (0o600, 0o640, 0o444, 0o666):
-            path = self.put('{"a": 1}')
+            path = self.write_settings('{"a": 1}')
             os.chmod(path, mode)
             self.install()
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), mode)
@@ -383,13 +383,13 @@ class Hostile(Hooks):
 
     @unittest.skipUnless(os.geteuid() == 0, "for root only")
     def test_owner_is_kept(self):
-        path = self.put('{"a": 1}')
+        path = self.write_settings('{"a": 1}')
         os.chown(path, 1234, 2345)
         self.install()
         self.assertEqual((path.stat().st_uid, path.stat().st_gid), (1234, 2345))
 
-    def test_read_only_folder(self):
-        path = self.put('{"a": 1}')
+    def test_read_only_directory(self):
+        path = self.write_settings('{"a": 1}')
         if os.geteuid() == 0:  # nothing is read-only for root, but /proc takes no files
             done = self.install(code=OUTPUT, env={"CLAUDE_CONFIG_DIR": "/proc/sys"})
             self.assertIn(b"cannot be written", done.stderr)
@@ -434,7 +434,7 @@ class Words(Hooks):
             if agent in MERGED:
                 self.assertEqual(json.loads(rest), shipped(agent))
         self.assertEqual(sorted(self.home.rglob("*")), before)
-        path = self.put('{"a": 1 // mine\n}')
+        path = self.write_settings('{"a": 1 // mine\n}')
         done = self.install("claude", 0, "--print")
         self.assertIn(b"comment", done.stderr)
         self.assertIn(b"forget --hook PreCompact", done.stdout)
@@ -452,7 +452,7 @@ class Words(Hooks):
         self.assertEqual([row["agent"] for row in document["agents"]], sorted(AGENTS))
 
     def test_without_the_configuration(self):
-        """A broken seen.ini keeps nobody from taking the hooks out."""
+        """A broken seen.ini does not prevent taking the hooks out."""
         self.install("claude", 0, env={"SEEN_CONFIG": "/nosuch"})
         (self.home / ".config/seen/seen.ini").write_text("nonsense\n")
         self.remove()
@@ -490,7 +490,7 @@ class Doctor(Hooks):
         del text["hooks"]["SessionStart"]
         self.path("claude").write_text(json.dumps(text))
         self.assertIn("in part", self.lines()[0]["detail"])
-        self.put("{ // mine\n}")
+        self.write_settings("{ // mine\n}")
         self.assertIn("settings.json:1:", self.lines()[0]["detail"])
 
     def test_of_a_program(self):

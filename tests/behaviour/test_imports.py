@@ -1,6 +1,6 @@
 """What the library that lives in other people's processes takes from libc: these names and no others.
 
-No malloc, no stdio (fileno only looks at a stream; see below for the end), no locks, no exit, nothing that sets errno by itself or is
+No malloc, no stdio (fileno only inspects a stream; see below for the end), no locks, no exit, nothing that sets errno by itself or is
 a cancellation point.  A name that is missing here is a decision to be made, with its reason.
 """
 
@@ -11,7 +11,7 @@ import unittest
 from harness import LIBRARY
 
 ALLOWED = {
-    # memory and text: neither allocate nor look at the locale
+    # memory and text: neither allocate nor inspect the locale
     "memchr", "memrchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strnlen", "strpbrk", "strrchr",
     "strspn", "strstr", "memmem",
     # the program's environment, only read; errno, saved and put back
@@ -24,7 +24,7 @@ ALLOWED = {
     "_r_debug", "dlsym", "dl_iterate_phdr",
     # at exit, for streams that a notice may be in: never waits for a lock
     "ftrylockfile", "fflush_unlocked", "funlockfile", "stdout",
-    # was something read from, or written to, a reader's: only looked at
+    # was something read from, or written to, a reader's: only inspected
     "stderr", "stdin",
     # once, at the start
     "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version", "getauxval",

@@ -35,7 +35,7 @@ class InjectTest(SessionTest):
         return self.session.status()["counters"]["instructions_given"]
 
 
-class Given(InjectTest):
+class Delivered(InjectTest):
     def test_at_every_sink(self):
         for number, kind in enumerate(["pipe", "socket", "pty", "spool"]):
             data = self.session.write("src/f%d" % number, lines("f%d" % number))
@@ -70,10 +70,10 @@ class Given(InjectTest):
         self.assertEqual(output.count(b"\n"), before.count(b"\n") + 1)
         self.assertEqual(self.count(), 3)
         self.session.seen("forget", "--session", "test", "src/AGENTS.md")
-        self.shell("head -1 AGENTS.md; " * 12)  # asked again later, not insisted on
+        self.shell("head -1 AGENTS.md; " * 12)  # asked again later, not at once
         self.assertEqual(self.shell("cat src/deep/f"), output)
 
-    def test_before_a_file_that_is_yielded(self):
+    def test_before_a_file_that_is_given_again(self):
         self.shell("cat src/deep/f")
         self.assertNotice(self.shell("cat src/deep/f"))
         self.session.write("AGENTS.md", b"new rules\n")
@@ -85,7 +85,7 @@ class Given(InjectTest):
         for name in ("g", "src/deep/f"):
             self.assertNotice(self.shell("cat " + name), name)
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         both = self.shell("cat src/deep/f")
         self.session.seen("forget", "--session", "test", "--all")
         self.assertEqual(self.shell("cat src/deep/f"), both)
@@ -105,10 +105,10 @@ class Given(InjectTest):
 
     def test_journal(self):
         self.shell("cat src/deep/f")
-        told = [json.loads(line) for line in self.session.seen("log", "--session", "test", "--json", "--op", "instructed").stdout.splitlines()]
-        self.assertEqual([(line["path"], line["way"], line["role"], line["file"]["bytes"]) for line in told],
+        instructed = [json.loads(line) for line in self.session.seen("log", "--session", "test", "--json", "--op", "instructed").stdout.splitlines()]
+        self.assertEqual([(line["path"], line["way"], line["role"], line["file"]["bytes"]) for line in instructed],
                          [(self.session.path("AGENTS.md"), "inject", "viewer", 11), (self.session.path("src/AGENTS.md"), "inject", "viewer", 9)])
-        self.assertEqual({line["to_scope"] for line in told}, {told[0]["scope"]})
+        self.assertEqual({line["to_scope"] for line in instructed}, {instructed[0]["scope"]})
         given = [json.loads(line) for line in self.session.seen("log", "--session", "test", "--json", "--op", "given").stdout.splitlines()]
         self.assertEqual([(line["path"], line["bytes"]) for line in given], [(self.session.path("src/deep/f"), len(self.data))])
 
@@ -119,8 +119,8 @@ class Given(InjectTest):
         files = json.loads(self.session.seen("files", "--session", "test", "--json").stdout)["files"]
         self.assertEqual([(file["path"], file["state"]) for file in files if file["state"] == "fresh"], [("src/deep/f", "fresh")])
 
-    def test_links_and_odd_files(self):
-        with open(os.path.join(self.session.folder, "secret"), "w") as file:
+    def test_links_and_unusual_files(self):
+        with open(os.path.join(self.session.directory, "secret"), "w") as file:
             file.write("a key")
         os.symlink("../../secret", self.session.path("src/CLAUDE.md"))
         os.symlink("AGENTS.md", self.session.path("CLAUDE.md"))
@@ -160,7 +160,7 @@ class WithWhatChanged(InjectTest):
         self.assertTrue(output.startswith(before + b"[File changed since last read: src/deep/f."), output[:300])
         self.assertIn(b"\n+f line fifty of the file\n", output)
         self.assertEqual(self.count(), 3)
-        self.shell("head -1 AGENTS.md; " * 12)  # asked again later, not insisted on
+        self.shell("head -1 AGENTS.md; " * 12)  # asked again later, not at once
         self.assertNotice(self.shell("cat src/deep/f"))
 
 
@@ -193,8 +193,8 @@ class RealBytes(InjectTest):
         self.assertEqual(self.count(), 0)
         self.assertEqual(self.shell("cat src/deep/f"), ROOT + SRC + END + data)
 
-    def test_outside_the_workspace_and_excluded(self):
-        path = os.path.join(self.session.folder, "out")
+    def test_beyond_the_workspace_and_excluded(self):
+        path = os.path.join(self.session.directory, "out")
         with open(path, "wb") as file:
             file.write(self.data)
         self.assertEqual(self.shell("cat " + path), self.data)
@@ -221,7 +221,7 @@ class RealBytes(InjectTest):
     def test_not_given_where_it_did_not_all_go_out(self):
         both = ROOT + SRC + END + self.data
         self.shell("cat src/deep/f; seq 1 20000")  # cut by the agent
-        self.assertEqual(self.shell("cat src/deep/f; kill -9 $$"), both)  # whose end nobody saw
+        self.assertEqual(self.shell("cat src/deep/f; kill -9 $$"), both)  # whose end was not observed
         self.assertEqual(self.shell("cat src/deep/f; cat nothing"), both)
         self.assertNotice(self.shell("cat src/deep/f"))
 
@@ -251,7 +251,7 @@ class Changes(InjectTest):
     def test_what_is_given_is_one_version(self):
         """The file is replaced all the time: whatever comes, instructions are whole and of one version."""
         self.shell("true")
-        stop = os.path.join(self.session.folder, "stop")
+        stop = os.path.join(self.session.directory, "stop")
         self.addCleanup(lambda: open(stop, "w").close())
         self.shell("i=0; while [ ! -e ../stop ]; do i=$((i+1)); echo x$i > ../new; mv ../new AGENTS.md; done > /dev/null 2>&1 &", "null")
         seen = set()
@@ -302,7 +302,7 @@ class Index(InjectTest):
         os.rename(self.session.path("src/AGENTS.txt"), self.session.path("src/deep/GEMINI.md"))
         self.wait_for(b"[Loaded from src/deep/GEMINI.md]\nsrc rules\n" + END)
 
-    def test_folders(self):
+    def test_directories(self):
         self.shell("cat src/deep/f")
         os.mkdir(self.session.path("src/new"))
         os.mkdir(self.session.path("src/new/sub"))

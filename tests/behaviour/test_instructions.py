@@ -76,7 +76,7 @@ class Instructions(unittest.TestCase):
                      "--workspace", self.session.workspace, *self.options, "--", *words]
         else:
             more["LD_PRELOAD"] = EMPTY
-        report = os.path.join(self.session.folder, "report")
+        report = os.path.join(self.session.directory, "report")
         done = subprocess.run(words, cwd=self.session.workspace, env={**self.session.environment, **more, "BENCH_REPORT": report},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, b""), words)
@@ -84,7 +84,7 @@ class Instructions(unittest.TestCase):
 
     def count(self, way, words):
         """(instructions of words, standard output)."""
-        counts = os.path.join(self.session.folder, "callgrind")
+        counts = os.path.join(self.session.directory, "callgrind")
         output = self.run_program(way, ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=" + counts, *words])
         with open(counts, encoding="utf-8", errors="replace") as file:
             return int(re.search(r"^summary: (\d+)", file.read(), re.M).group(1)), output
@@ -171,7 +171,7 @@ class Instructions(unittest.TestCase):
         counts = {}
         self.run_program("seen", ["/bin/true"])  # a session's first start of a program notes where it lies
         for way in ("injected", "seen"):
-            trace = os.path.join(self.session.folder, "strace")
+            trace = os.path.join(self.session.directory, "strace")
             self.run_program(way, ["strace", "-f", "-qq", "-e", "signal=none", "-o", trace, "/bin/true"])
             with open(trace, encoding="utf-8", errors="replace") as file:
                 counts[way] = sum(1 for line in file if re.match(r"\d+ +\w+\(", line))

@@ -43,7 +43,7 @@ def exported(path):
     return names
 
 
-class Doors(unittest.TestCase):
+class Interposed(unittest.TestCase):
     maxDiff = None
 
     @classmethod
@@ -72,7 +72,7 @@ class Doors(unittest.TestCase):
                 version, cls.machine = line.split()[2:]
                 cls.written_for = version_of(version)
             elif line.startswith("= "):
-                match = re.fullmatch(r"= (door|none): (\S.*)", line)
+                match = re.fullmatch(r"= (call|none): (\S.*)", line)
                 if not match:
                     raise AssertionError(f"{LEFT_OUT}:{number}: not a heading: {line}")
                 heading = match.groups()
@@ -91,10 +91,10 @@ class Doors(unittest.TestCase):
 
     def test_every_name_is_judged(self):
         unknown = sorted(self.libc - set(self.hooks) - set(self.left_out))
-        doors = sum(kind == "door" and name in self.libc for name, (kind, _, _) in self.left_out.items())
+        variants = sum(kind == "call" and name in self.libc for name, (kind, _, _) in self.left_out.items())
         hooked = len(self.libc & set(self.hooks))
-        print(f"\nglibc {'.'.join(map(str, self.here))}: {len(self.libc)} functions; {hooked + doors + len(unknown)} touch files, "
-              f"descriptors or processes: {hooked} interposed, {doors} left out by {len([h for h in self.headings if h[0] == 'door'])} "
+        print(f"\nglibc {'.'.join(map(str, self.here))}: {len(self.libc)} functions; {hooked + variants + len(unknown)} touch files, "
+              f"descriptors or processes: {hooked} interposed, {variants} left out by {len([h for h in self.headings if h[0] == 'call'])} "
               f"reasons, {len(unknown)} neither")
         absent = sorted(set(self.hooks) - self.libc)
         if absent:

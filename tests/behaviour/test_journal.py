@@ -42,7 +42,7 @@ class JournalTest(unittest.TestCase):
 
 
 class Shells(SessionTest):
-    """What a shell writes by itself passes through libc's streams, which nobody sees: its file's size tells."""
+    """What a shell writes by itself passes through libc's streams, which are not observed: its file's size tells."""
 
     def written(self, command):
         self.session.write("f", b"0123456789")
@@ -68,7 +68,7 @@ class Shells(SessionTest):
 
 class Watched(SessionTest):
     def test_one_change_one_record(self):
-        """Whether the watcher or a read finds it first, a change from outside is recorded once, and by whom."""
+        """Whether the watcher or a read finds it first, an external change is recorded once, and by whom."""
         self.session.write("f", lines("f"))
         self.agent.shell("cat f")
         time.sleep(0.5)  # the watcher has seen it
@@ -89,7 +89,7 @@ class Watched(SessionTest):
 
 
 class Answers(SessionTest):
-    options = ("--watch", "off")  # what a viewer tells of a change is looked for, not what the watcher does
+    options = ("--watch", "off")  # what a viewer reports about a change is looked for, not what the watcher does
 
     def log(self, *ops):
         self._agent.close()
@@ -97,7 +97,7 @@ class Answers(SessionTest):
         out = self.session.seen("log", "--json", "--session", "test", "--op", ",".join(ops)).stdout
         return [json.loads(line) for line in out.splitlines()]
 
-    def test_given_noticed_yielded_changed(self):
+    def test_given_noticed_given_again_changed(self):
         data = self.deliver("f")
         self.assertNotice(self.agent.shell("cat f"), "f")
         self.assertReal(self.agent.shell("cat f"), data)
@@ -105,7 +105,7 @@ class Answers(SessionTest):
         self.assertReal(self.agent.shell("cat f"), lines("other"))
         events = self.log("given", "notice", "yielded", "changed")
         self.assertEqual([event["op"] for event in events], ["given", "notice", "yielded", "given", "changed", "given"])
-        given, notice, yielded, _, changed, _ = events
+        given, notice, given_again, _, changed, _ = events
         path = self.session.path("f")
         self.assertEqual(given["resolved"], path)
         self.assertEqual(given["bytes"], len(data))
@@ -118,11 +118,11 @@ class Answers(SessionTest):
             self.assertTrue(event["scope"])
         self.assertEqual(given["file"]["after"], notice["file"]["before"])
         self.assertEqual(notice["file"]["before"], notice["file"]["after"])
-        self.assertEqual(yielded["file"]["after"], given["file"]["after"])
+        self.assertEqual(given_again["file"]["after"], given["file"]["after"])
         self.assertEqual(changed["file"]["before"], given["file"]["after"])
         self.assertNotEqual(changed["file"]["after"], changed["file"]["before"])
 
-    def test_a_change_by_the_session_is_none_from_outside(self):
+    def test_a_change_by_the_session_is_none_external(self):
         self.deliver("f")
         self.agent.shell("echo more >> f")
         self.agent.shell("cat f")
@@ -147,7 +147,7 @@ class Answers(SessionTest):
         self.assertEqual([(event["decision"], event["reason"]) for event in opens],
                          [("content", "not_delivered"), ("notice", "repeated")])
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         self.deliver("f")
         self.session.seen("forget", "--session", "test", "f")
         self.session.seen("forget", "--session", "test", "--all")
@@ -215,8 +215,8 @@ class Programs(JournalTest):
         self.assertEqual(start["pid"], chdir["pid"])
         self.assertEqual(start["directory"], self.session.path("sub"))
 
-    def test_folders(self):
-        """Relative to the current folder, also one reached by a link or a descriptor, and to a folder's descriptor."""
+    def test_directories(self):
+        """Relative to the current directory, also one reached by a link or a descriptor, and to a directory's descriptor."""
         os.makedirs(self.session.path("a/b"))
         os.symlink("a/b", self.session.path("link"))
         self.python("import os\nos.chdir('link'); open('one', 'w').close(); open('../two', 'w').close()\n"
@@ -252,7 +252,7 @@ class Programs(JournalTest):
 
 
 def program(name):
-    """A program of this folder, which test "preload.NAME" compares with what it does alone."""
+    """A program of this directory, which test "preload.NAME" compares with what it does alone."""
     return os.path.join(BUILD, "tests", "programs", name)
 
 
@@ -281,10 +281,10 @@ class ByNumber(JournalTest):
                     " call('dup3', fd, other, 0)\n"
                     " os.write(other, b'0123456789')\n"
                     " os.close(other)\n" % numbers)
-        told = {name: [(event["op"], event.get("bytes"), event.get("flags"), event.get("allocates")) for event in self.log()
+        recorded = {name: [(event["op"], event.get("bytes"), event.get("flags"), event.get("allocates")) for event in self.log()
                        if event.get("path") == name and event["role"]] for name in ("by_name", "by_number")}
-        self.assertEqual([op for op, *_ in told["by_name"]], ["open", "write", "truncate", "truncate", "map", "write"])
-        self.assertEqual(told["by_number"], told["by_name"])
+        self.assertEqual([op for op, *_ in recorded["by_name"]], ["open", "write", "truncate", "truncate", "map", "write"])
+        self.assertEqual(recorded["by_number"], recorded["by_name"])
 
 
 class DescriptorsOfLibc(JournalTest):
@@ -298,7 +298,7 @@ class DescriptorsOfLibc(JournalTest):
                 if event["executable"] == program("closed_by_libc") and event["path"] not in ("file", "other")]
 
     def about_file(self):
-        """Reads of "file", by whomever."""
+        """Reads of "file", by any process."""
         return [(event["op"], event["bytes"]) for event in self.log("--op", "read,read_total") if event["path"] == "file"]
 
     def test_close_range_that_only_marks(self):
@@ -373,25 +373,25 @@ class Starts(JournalTest):
         self.assertEqual(started.count(shell), 3)  # and its two scripts
 
     def test_by_descriptor(self):
-        by_file, by_folder, by_nothing, failed = self.ran("by_descriptor")
+        by_file, by_directory, by_nothing, failed = self.ran("by_descriptor")
         self.assertEqual(by_file["resolved"], "/bin/true")
-        self.assertEqual((by_folder["path"], by_folder["directory"]), ("true", "/usr/bin"))
-        self.assertIn(by_folder["resolved"], ("/usr/bin/true", None))
+        self.assertEqual((by_directory["path"], by_directory["directory"]), ("true", "/usr/bin"))
+        self.assertIn(by_directory["resolved"], ("/usr/bin/true", None))
         self.assertEqual(by_nothing["resolved"], "/usr/bin/env")
         self.assertEqual(by_file["arguments"], ["true", "word"])
         self.assertEqual(self.only(self.log("--op", "exec_failed", "--exe", "unusual_starts"))["exec"], failed["number"])
         starts = {event["exec"] for event in self.log("--op", "start")}
-        self.assertTrue({by_file["number"], by_folder["number"], by_nothing["number"]} <= starts)
+        self.assertTrue({by_file["number"], by_directory["number"], by_nothing["number"]} <= starts)
 
-    def test_in_another_folder(self):
-        """What file actions do to the folder of what is started is not known."""
+    def test_in_another_directory(self):
+        """What file actions do to the directory of what is started is not known."""
         vforked, spawned = self.ran("elsewhere")
         self.assertIn(vforked["resolved"], ("/usr/bin/true", None))
         self.assertEqual((spawned["path"], spawned["resolved"]), ("./true", None))
         self.assertEqual([event["directory"] for event in self.log("--op", "start", "--exe", "true")], ["/usr/bin"] * 2)
         self.assertEqual(self.only(self.log("--op", "open", "--path", "missing"))["resolved"], self.session.path("missing"))
 
-    def test_quick_exit_is_an_end(self):
+    def test_quick_exit_is_an_exit(self):
         self.ran("leave", 4)
         self.assertEqual([event["status"] for event in self.log("--op", "exit") if event["executable"] == program("unusual_starts")], [4])
 
@@ -415,7 +415,7 @@ class Starts(JournalTest):
 
 
 class Copies(JournalTest):
-    def test_silent_copies_end_nobody_on_record(self):
+    def test_silent_copies_end_no_process_on_record(self):
         """silent_copies.c: copies that libc does not announce, and exit() between vfork and exec."""
         self.assertEqual(self.run_seen(program("silent_copies")).returncode, 0)
         events = [event for event in self.log() if event["executable"] == program("silent_copies") and event["op"] != "exec"]
@@ -453,20 +453,20 @@ class Copies(JournalTest):
         return [event["resolved"] for event in opens if event["path"] in ("file", "folder/inner/file") and not event["error"]
                 and "O_CREAT" not in event["flags"]]
 
-    def test_walks_that_move_the_folder(self):
+    def test_walks_that_move_the_directory(self):
         self.assertEqual(self.walked("fts"), [self.session.path("folder/inner/file")] * 3)
 
-    def test_walks_by_function_that_move_the_folder(self):
+    def test_walks_by_function_that_move_the_directory(self):
         self.assertEqual(self.walked("nftw"), [self.session.path("folder/inner/file")] * 2)
 
 
 class Pointers(JournalTest):
-    def test_paths_are_looked_at_with_care_at_every_level(self):
-        """Where a path decides whether it is recorded it is looked at before anything else is known of it."""
+    def test_paths_are_inspected_with_care_at_every_level(self):
+        """Where a path decides whether it is recorded it is inspected before anything else is known of it."""
         for name in ("bad_pointers", "unread_pointers"):
-            folder = self.session.path(name + ".alone")
-            os.mkdir(folder)
-            alone = subprocess.run([program(name)], cwd=folder, env=self.session.environment, stdin=subprocess.DEVNULL,
+            directory = self.session.path(name + ".alone")
+            os.mkdir(directory)
+            alone = subprocess.run([program(name)], cwd=directory, env=self.session.environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, timeout=60)
             for number, options in enumerate((("--journal-level", "workspace"), ("--journal-level", "writes"), ("-c", "journal.exclude=/etc/**"))):
                 with self.subTest((name, options)):
@@ -494,7 +494,7 @@ class Levels(JournalTest):
 
     def setUp(self):
         super().setUp()
-        self.elsewhere = os.path.join(self.session.folder, "elsewhere")
+        self.elsewhere = os.path.join(self.session.directory, "elsewhere")
         with open(self.elsewhere, "w") as file:
             file.write("x\n")
 
@@ -549,13 +549,13 @@ class Coverage(JournalTest):
         self.assertGreater(status["journal"]["bytes"], 8192)
 
     def test_a_read_only_journal(self):
-        """As in a sandbox that shows the state folder read-only: the program runs, is observed, and counted."""
+        """As in a sandbox that shows the state directory read-only: the program runs, is observed, and counted."""
         if not shutil.which("bwrap"):
             self.skipTest("no bwrap")
-        bwrap = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", os.path.join(self.session.folder, ".local"), os.path.join(self.session.folder, ".local")]
-        if subprocess.run([*bwrap, "true"], stderr=subprocess.DEVNULL).returncode != 0 and os.path.exists(os.path.join(self.session.folder, ".local")):
+        bwrap = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", os.path.join(self.session.directory, ".local"), os.path.join(self.session.directory, ".local")]
+        if subprocess.run([*bwrap, "true"], stderr=subprocess.DEVNULL).returncode != 0 and os.path.exists(os.path.join(self.session.directory, ".local")):
             self.skipTest("bwrap cannot make a sandbox here")
-        os.makedirs(os.path.join(self.session.folder, ".local"))
+        os.makedirs(os.path.join(self.session.directory, ".local"))
         if subprocess.run([*bwrap, "true"], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("bwrap cannot make a sandbox here")
         result = self.run_seen(*bwrap, "sh", "-c", "echo said; cat /dev/null", options=("--summary",))
@@ -563,8 +563,8 @@ class Coverage(JournalTest):
         self.assertGreaterEqual(self.last()["without_journal"], 2)
 
     def test_no_room_for_a_journal(self):
-        """The state folder cannot be made: the command runs, one line says why."""
-        blocked = os.path.join(self.session.folder, "file")
+        """The state directory cannot be made: the command runs, one line says why."""
+        blocked = os.path.join(self.session.directory, "file")
         open(blocked, "w").close()
         result = self.run_seen("sh", "-c", "echo said", options=("--state-dir", blocked + "/below"))
         self.assertEqual((result.returncode, result.stdout), (0, b"said\n"))
@@ -572,9 +572,9 @@ class Coverage(JournalTest):
         self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
 
     def test_a_full_disk(self):
-        """The journal's file system has no room for a second chunk: nothing changes for the program, and it is said."""
+        """The journal's file system has no room for a second chunk: nothing changes for the program, and a line reports it."""
         libc = ctypes.CDLL(None, use_errno=True)
-        state = os.path.join(self.session.folder, "small")
+        state = os.path.join(self.session.directory, "small")
         os.mkdir(state)
 
         def mount():

@@ -119,12 +119,12 @@ class Version(unittest.TestCase):
         session = Session()
         self.addCleanup(session.close)
         session.configure("[agent packed]\nmeasured = 1.2.3\nmax_output_bytes = 8000\n")
-        folder = os.path.join(session.folder, "packed")
-        os.mkdir(folder)
-        with open(os.path.join(folder, "package.json"), "w") as file:
+        directory = os.path.join(session.directory, "packed")
+        os.mkdir(directory)
+        with open(os.path.join(directory, "package.json"), "w") as file:
             json.dump({"name": "packed", "version": version}, file)
-        script = os.path.join(folder, "packed")
-        os.symlink(DRIVER, os.path.join(folder, "fake_agent.py"))
+        script = os.path.join(directory, "packed")
+        os.symlink(DRIVER, os.path.join(directory, "fake_agent.py"))
         with open(DRIVER) as source, open(script, "w") as file:
             file.write(source.read())
         agent = Agent(session, script=script, agent_glob="packed")
@@ -133,7 +133,7 @@ class Version(unittest.TestCase):
         session.write("f", sized(size))
         deadline = 50  # the version is found at the next turn of `seen run`
         while deadline:
-            # Either may be the first that finds it known; the notice is given once, then the model insists.
+            # Either may be the first that finds it known; the notice is given once, then the model asks again.
             if any(b"[File previously read: " in agent.shell("cat f") for _ in range(2)):
                 return True
             agent.shell("sleep 0.02")

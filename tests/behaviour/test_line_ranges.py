@@ -13,7 +13,7 @@ LONG = bool(os.environ.get("SEEN_LONG"))
 UNUSUAL_HEAD = os.path.join(BUILD, "tests", "programs", "helpers", "unusual_head")
 
 
-class PartsTest(SessionTest):
+class LineRangesTest(SessionTest):
     spools = True
 
     def parts(self, *commands, **more):
@@ -31,7 +31,7 @@ class PartsTest(SessionTest):
 
 
 @needs_library("what a reader printed is known only inside it")
-class Known(PartsTest):
+class Answered(LineRangesTest):
     def test_halves(self):
         for number, (one, other) in enumerate([
                 ("head -n 50 {}", "tail -n 50 {}"), ("head -50 {}", "tail -n +51 {}"), ("sed -n 1,50p {}", "sed -n '51,$p' {}"),
@@ -43,7 +43,7 @@ class Known(PartsTest):
             with self.subTest(one=one, other=other):
                 self.parts(one.format(name), other.format(name) + "; true")
                 self.assertKnown(name)
-                self.assertUnknown(data, name)  # the model insists
+                self.assertUnknown(data, name)  # the model asks again
 
     def test_one_that_is_all(self):
         self.new()
@@ -80,7 +80,7 @@ class Known(PartsTest):
         self.assertNotice(tell("cat f"), "f")
         self.agent.ask(do="close_shell", shell=shell)
 
-    def test_no_last_newline_and_odd_bytes(self):
+    def test_no_last_newline_and_unusual_bytes(self):
         for number, data in enumerate([lines("x")[:-1], lines("x").replace(b"\n", b"\r\n"), b"\xff\xfe" + lines("x"), lines("x") + b"\n\n\n",
                                        b"one line" * 100, b"\n" * 600]):
             name = "f%d" % number
@@ -137,8 +137,8 @@ class Known(PartsTest):
 
 
 @needs_library("what a reader printed is known only inside it")
-class Unknown(PartsTest):
-    """Half known is not known."""
+class Unknown(LineRangesTest):
+    """Partly delivered is not delivered."""
 
     def test_one_line_is_missing(self):
         data = self.new()
@@ -200,7 +200,7 @@ class Unknown(PartsTest):
         self.parts("seq 1 10000; tail -n 50 g", "head -n 50 g")
         self.assertUnknown(data, "g")
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         data = self.new()
         for words in (("f",), ("--all",)):
             with self.subTest(words=words):
@@ -214,14 +214,14 @@ class Unknown(PartsTest):
                 self.assertUnknown(data)
                 self.session.seen("forget", "f", "--session", self.session.name)
 
-    def test_forgotten_by_another_name(self):
+    def test_invalidated_by_another_name(self):
         data = self.new()
         os.link(self.session.path("f"), self.session.path("g"))
         os.symlink("f", self.session.path("s"))
-        for forgotten, asked in (("g", "g"), ("f", "g"), ("s", "f")):
-            with self.subTest(forgotten=forgotten, asked=asked):
+        for invalidated, asked in (("g", "g"), ("f", "g"), ("s", "f")):
+            with self.subTest(invalidated=invalidated, asked=asked):
                 self.parts("head -n 50 f", "tail -n 50 f")
-                self.session.seen("forget", forgotten, "--session", self.session.name)
+                self.session.seen("forget", invalidated, "--session", self.session.name)
                 self.assertUnknown(data, asked)
                 self.session.seen("forget", "--all", "--session", self.session.name)
 
@@ -239,9 +239,9 @@ class Unknown(PartsTest):
 
     def test_disguised_programs(self):
         data = self.new()
-        folder = os.path.join(self.session.folder, "bin")
-        os.mkdir(folder)
-        for program, name, path in (("head", "head", self.session.path("head")), ("tail", "head", os.path.join(folder, "head")),
+        directory = os.path.join(self.session.directory, "bin")
+        os.mkdir(directory)
+        for program, name, path in (("head", "head", self.session.path("head")), ("tail", "head", os.path.join(directory, "head")),
                                     ("busybox", "sed", self.session.path("sed")), ("cat", "tail", self.session.path("tail"))):
             if not shutil.which(program):
                 continue
@@ -255,27 +255,27 @@ class Unknown(PartsTest):
                 self.session.seen("forget", "--all", "--session", self.session.name)
 
     def test_a_head_that_does_more(self):
-        folder = os.path.join(self.session.folder, "bin")
-        os.mkdir(folder)
-        shutil.copy(UNUSUAL_HEAD, os.path.join(folder, "head"))
+        directory = os.path.join(self.session.directory, "bin")
+        os.mkdir(directory)
+        shutil.copy(UNUSUAL_HEAD, os.path.join(directory, "head"))
         # its ctime is the clock's, which ticks
-        slow = "; sleep 0.05; %s/head -n 50 f; true" % folder
-        for odd in ("", "status", "again", "other", "more", "errors", "touches", "stores", "thread", "kills"):
+        slow = "; sleep 0.05; %s/head -n 50 f; true" % directory
+        for unusual in ("", "status", "again", "other", "more", "errors", "touches", "stores", "thread", "kills"):
             data = self.new()
             self.session.write("f.other", data.replace(b"f line", b"g line"))
-            with self.subTest(odd=odd):
-                self.agent.shell("export UNUSUAL=%s%s" % (odd, slow))
-                if odd in ("touches", "stores"):
+            with self.subTest(unusual=unusual):
+                self.agent.shell("export UNUSUAL=%s%s" % (unusual, slow))
+                if unusual in ("touches", "stores"):
                     now = self.session.read("f")
                     self.assertNotEqual(now, data)
                     self.parts("tail -n 50 f")
                     self.assertUnknown(now)
                     self.session.write("f", data)  # as it was
-                self.parts("tail -n 50 f" if odd != "more" else "tail -n 49 f")
-                if odd == "other":
+                self.parts("tail -n 50 f" if unusual != "more" else "tail -n 49 f")
+                if unusual == "other":
                     self.parts("tail -n 50 f.other")
                     self.assertUnknown(self.session.read("f.other"), "f.other")
-                if odd:
+                if unusual:
                     self.assertUnknown(data)
                 else:
                     self.assertKnown()
@@ -304,7 +304,7 @@ class Unknown(PartsTest):
 
 
 @unittest.skipUnless(VIA == "supervise", "the library knows")
-class NotSeen(PartsTest):
+class NotSeen(LineRangesTest):
     """What a reader printed is known only inside it: by the supervisor alone parts are not known."""
 
     def test_halves(self):
@@ -315,7 +315,7 @@ class NotSeen(PartsTest):
 
 
 @needs_library("what a reader printed is known only inside it")
-class Random(PartsTest):
+class Random(LineRangesTest):
     """Against a model of which lines each conversation was given, in which version: no notice for a file that was not given in full."""
 
     def test_against_a_model(self):

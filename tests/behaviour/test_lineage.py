@@ -1,5 +1,5 @@
-"""Who belongs to whom below the supervisor: children that outlive what they were forked from, programs by odd names, starts that
-fail, agents that start their shells in ways of their own.  By each way in, with the same expectations."""
+"""Who belongs to whom below the supervisor: children that outlive what they were forked from, programs by unusual names, starts that
+fail, agents that start their shells in ways of their own.  By each mechanism, with the same expectations."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ class Case(SessionTest):
         super().setUp()
         self.data = self.session.write("f", lines("f"))
 
-    def end(self):
+    def stop(self):
         """Ends the run; returns its journal, whole then."""
         self.agent.close()
         text = self.session.seen("log", "--json", "--session", "test").stdout
@@ -73,15 +73,15 @@ class Names(Case):
     """Programs by names that mean something else as text."""
 
     def check(self, name):
-        """A shell becomes that program: nobody takes it for a shell any more."""
-        folder = os.path.join(self.session.folder, "other")
-        os.makedirs(folder + "/sub")
-        os.mkdir(folder + "/bin")
-        shutil.copy(STATIC_CAT, folder + "/bin/cat")
-        os.symlink(folder + "/sub", self.session.path("link"))
+        """A shell becomes that program: it no longer counts as a shell."""
+        directory = os.path.join(self.session.directory, "other")
+        os.makedirs(directory + "/sub")
+        os.mkdir(directory + "/bin")
+        shutil.copy(STATIC_CAT, directory + "/bin/cat")
+        os.symlink(directory + "/sub", self.session.path("link"))
         self.assertReal(self.agent.shell("exec %s f" % name), self.data)
         self.assertNotice(self.agent.shell("exec %s f" % name), "f")
-        events = self.end()
+        events = self.stop()
         starts = [event["number"] for event in events if event["op"] == "exec" and event["path"].endswith(name)]
         self.assertEqual(len(starts), 2)
         self.assertEqual([event["role"] for event in events if event["op"] == "open" and event["path"] == "f"], ["viewer"] * 2)
@@ -95,12 +95,12 @@ class Names(Case):
     def test_behind_a_link_in_proc(self):
         resolved = self.check("/proc/self/cwd/../other/bin/cat")
         if VIA == "supervise":
-            self.assertEqual(resolved, {os.path.join(self.session.folder, "other/bin/cat")})
+            self.assertEqual(resolved, {os.path.join(self.session.directory, "other/bin/cat")})
 
     @root_only
     def test_other_root(self):
         """A program that is there only in another root has its own name, and is no viewer since its starter was one."""
-        below = os.path.join(self.session.folder, "root")
+        below = os.path.join(self.session.directory, "root")
         os.makedirs(os.path.join(below, "only"))
         for name in ("only/peculiar", "only/cat"):
             shutil.copy(STATIC_CAT, os.path.join(below, name))
@@ -109,7 +109,7 @@ class Names(Case):
         for _ in range(2):
             self.assertEqual(self.agent.shell("chroot ../root /only/peculiar /only/g"), data)
         self.assertEqual(self.agent.shell("chroot ../root /only/cat /only/g"), data)
-        events = self.end()
+        events = self.stop()
         opens = [(event["role"], os.path.basename(event["executable"])) for event in events
                  if event["op"] == "open" and event["path"] == "/only/g"]
         self.assertEqual(opens, [("tool", "peculiar")] * 2 + [("viewer", "cat")])
@@ -125,7 +125,7 @@ class Starts(Case):
         script = "(exec ./f); ./odd; busybox env ./f; busybox env ./odd; cat f"
         self.assertEqual(self.agent.shell(script), self.data)
         self.assertNotice(self.agent.shell("cat f"), "f")
-        events = self.end()
+        events = self.stop()
         failed = {event["exec"]: event["error"] for event in events if event["op"] == "exec_failed"}
         tried = [event for event in events if event["op"] == "exec" and event["path"].endswith(("/f", "/odd"))]
         self.assertEqual(len(tried), 2 if VIA == "preload" or not shutil.which("busybox") else 4)

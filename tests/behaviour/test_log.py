@@ -157,10 +157,10 @@ class LogCase(Case):
         journal.record("map", path=b"a", fd=3, flags=0x107, amount=4096, **more)
         journal.record("create", path=b"d", flags=0o40755, **more)
         journal.record("delete", path=b"d", flags=0x200, directory_fd=9, **more)
-        folder = journal.record("list", path=b"d", fd=9, **more)
-        journal.record("delete", path=b"x", directory_fd=9, opened=folder, **more)
+        listed = journal.record("list", path=b"d", fd=9, **more)
+        journal.record("delete", path=b"x", directory_fd=9, opened=listed, **more)
         journal.record("rename", path=b"a", other=b"b", fd=AT_FDCWD, amount=journal.text(b"/w"), **more)
-        journal.record("rename", path=b"a", other=b"b", fd=9, amount=folder, **more)
+        journal.record("rename", path=b"a", other=b"b", fd=9, amount=listed, **more)
         journal.record("link", path=b"a", other=b"b", fd=9, **more)
         journal.record("symlink", path=b"a", other=b"../t", **more)
         journal.record("truncate", path=b"a", amount=5, **more)
@@ -226,40 +226,40 @@ class Forms(LogCase):
         self.validate(lines)
 
     def test_writes(self):
-        """Whose a change is, and what the guard said of it."""
+        """Whose a change is, and what the guard reported about it."""
         self.every_op()
         lines = self.lines()
 
-        def told(op, *names):
+        def logged(op, *names):
             return [tuple(line.get(name, "absent") for name in names) for line in lines if line["op"] == op]
-        self.assertEqual(told("open", "source"), [("tool_edited",), ("absent",)])
-        self.assertEqual(told("delete", "source"), [("absent",), ("tool_edited",)])
-        self.assertEqual(told("rename", "source"), [("tool_edited",)] * 2)
-        self.assertEqual(told("given", "source"), [("read_tool",)])
-        self.assertEqual(told("mentioned", "source"), [("file_mentioned",)] * 2)
-        self.assertEqual(told("yielded", "source"), [("absent",)])
-        self.assertEqual(told("changed", "source", "change"), [(None, "changed")] + [
+        self.assertEqual(logged("open", "source"), [("tool_edited",), ("absent",)])
+        self.assertEqual(logged("delete", "source"), [("absent",), ("tool_edited",)])
+        self.assertEqual(logged("rename", "source"), [("tool_edited",)] * 2)
+        self.assertEqual(logged("given", "source"), [("read_tool",)])
+        self.assertEqual(logged("mentioned", "source"), [("file_mentioned",)] * 2)
+        self.assertEqual(logged("yielded", "source"), [("absent",)])
+        self.assertEqual(logged("changed", "source", "change"), [(None, "changed")] + [
             ("user_edited", word) for word in ("changed", "added", "deleted", None)])
-        self.assertEqual(told("edited", "source"), [("agent_edited",), ("tool_edited",)])
+        self.assertEqual(logged("edited", "source"), [("agent_edited",), ("tool_edited",)])
         self.assertEqual([line["file"]["after"] for line in lines if line["op"] == "edited"], ["123456789abc", None])
-        self.assertEqual(told("guarded", "error", "verdict", "reason", "degraded", "kept", "baseline"), [
+        self.assertEqual(logged("guarded", "error", "verdict", "reason", "degraded", "kept", "baseline"), [
             (None, "warned", "stale", True, True, "000000000def"), ("ESTALE", "denied", "stale", False, False, "000000000def"),
             ("EIO", "denied", "notice", False, False, "000000000def"), (None, "pass", None, False, False, "000000000def"),
             (None, None, "unread", False, False, "000000000def")])
         for line in lines:
             if line["op"] == "guarded":
                 self.assertEqual((line["file"]["before"], line["file"]["after"]), ("000000000abc", None))
-        self.assertEqual(told("ruled", "rule", "access", "action", "error"), [
+        self.assertEqual(logged("ruled", "rule", "access", "action", "error"), [
             ("secrets", "read", "log", None), ("secrets", "write", "warn", None), ("secrets", "rename", "fail", None),
             ("secrets", "exec", "deny", "EACCES"), ("secrets", None, None, None)])
-        self.assertEqual(told("kept", "reason"), [("destroyed",), ("given",), ("replaced",), (None,)])
+        self.assertEqual(logged("kept", "reason"), [("destroyed",), ("given",), ("replaced",), (None,)])
         self.assertEqual([line["file"] is None for line in lines if line["op"] == "mentioned"], [False, True])
-        self.assertEqual(told("instructed", "way", "to_scope"), [(way, f"{7:016x}") for way in ("context", "inject", None)])
+        self.assertEqual(logged("instructed", "way", "to_scope"), [(way, f"{7:016x}") for way in ("context", "inject", None)])
 
     def test_requests(self):
         self.every_op()
-        told = [(line["decision"], line["bytes"], line["bytes_saved"], line["inputs"]) for line in self.lines() if line["op"] == "request"]
-        self.assertEqual(told, [("content", 900, None, 3), ("yielded", 900, None, 3), ("notice", None, 700, 3), (None, 1, None, 3)])
+        logged = [(line["decision"], line["bytes"], line["bytes_saved"], line["inputs"]) for line in self.lines() if line["op"] == "request"]
+        self.assertEqual(logged, [("content", 900, None, 3), ("yielded", 900, None, 3), ("notice", None, 700, 3), (None, 1, None, 3)])
 
     def test_a_line_that_is_none_is_found(self):
         self.every_op()
@@ -448,7 +448,7 @@ class Files(LogCase):
             for line in done.stdout.splitlines():
                 json.loads(line)
 
-    def test_unfinished_records_are_told(self):
+    def test_unfinished_records_are_reported(self):
         journal = Journal(self.path)
         journal.undone()
         journal.start()
@@ -559,7 +559,7 @@ class Sessions(LogCase):
         self.assertEqual({bytes_of(line["path"]) for line in lines} & set(names), set(names))
         self.assert_plain(self.seen("log", code=0).stdout)
 
-    def test_folders(self):
+    def test_directories(self):
         (self.work / "sub").mkdir()
         self.run_in("cd sub && : > x && (cd .. && : > y) && : > z")
         paths = {line["resolved"] for line in self.session_lines("--op", "open")}
@@ -586,26 +586,26 @@ class Sessions(LogCase):
         run.mkdir(mode=0o700)
         env = {"XDG_RUNTIME_DIR": str(run)}
         self.run_in("true", env=env)
-        self.session_folder().chmod(0o720)
+        self.session_directory().chmod(0o720)
         self.assertIn(b"others may write to it", self.seen("log", "--session", "s", code=4, env=env).stderr)
-        self.session_folder().chmod(0o700)
+        self.session_directory().chmod(0o700)
         shutil.rmtree(run / "seen")
         self.assertIn("start", [line["op"] for line in self.session_lines("--session", "s", env=env)])
         self.seen("status", "--session", "s", code=3, env=env)
 
     def test_a_journal_that_others_may_write_to(self):
         self.run_in("true")
-        journal = self.session_folder() / "journal"
+        journal = self.session_directory() / "journal"
         for segment in (True, False):
             if not segment:
-                os.unlink(self.session_folder() / "segment")
+                os.unlink(self.session_directory() / "segment")
             journal.chmod(0o660)
             self.assertIn(b"others may write to it", self.seen("log", "--session", "s", code=4).stderr)
             self.seen("log", "--journal", str(journal), code=0)
             journal.chmod(0o600)
             self.seen("log", "--session", "s", code=0)
 
-    def test_descriptors_of_folders(self):
+    def test_descriptors_of_directories(self):
         """What the library tells is what is resolved: a tree removed through duplicated descriptors."""
         (self.work / "top/a/b").mkdir(parents=True)
         self.file("top/a/b/x", b"")
@@ -616,7 +616,7 @@ class Sessions(LogCase):
         self.assertIn(str(self.work / "t/o"), {line["new_resolved"] for line in self.session_lines("--op", "rename")})
 
     def test_guarded_writes(self):
-        """A file is given, somebody else changes it, and a command overwrites it: warned of, refused."""
+        """A file is given, another program changes it, and a command overwrites it: warned of, refused."""
         for choice, command, verdict, left in (("warn", "echo mine > f", "warned", b"mine\n"), ("deny", "echo mine > f || :", "denied", b"theirs\n")):
             with self.subTest(choice):
                 options = ("--stale-write", choice, "--summary", "--agent-is", "outside")
@@ -642,8 +642,8 @@ class Sessions(LogCase):
                 self.assertEqual(b"f  denied stale" in denied, choice == "deny")
 
     def test_sources(self):
-        """By whom, as their roles say; what nobody guards needs no journal of the guard."""
-        self.outside(": > mine; touch theirs; : > /dev/null; : > ../beside")
+        """By whom, as their roles say; what is not guarded needs no journal of the guard."""
+        self.external(": > mine; touch theirs; : > /dev/null; : > ../beside")
         for source, name in (("agent_edited", "mine"), ("tool_edited", "theirs")):
             lines = self.session_lines("--source", source)
             self.assertEqual({line["resolved"] for line in lines if line["op"] == "open"}, {str(self.work / name)})

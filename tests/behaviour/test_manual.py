@@ -29,8 +29,8 @@ class Manual(Case):
         self.assertIn("--config", configuration)
         for command in commands:
             self.assertTrue(f".It Cm {command}\n" in text, f"docs/seen.1 does not describe `seen {command}`")
-            told = self.seen(command, "--help", code=0).stdout.decode() + configuration
-            for option in re.findall(r"--[a-z][a-z-]*", told):
+            printed = self.seen(command, "--help", code=0).stdout.decode() + configuration
+            for option in re.findall(r"--[a-z][a-z-]*", printed):
                 if option != "--config" or command != "config":
                     self.assertTrue(f"Fl {option}" in text, f"docs/seen.1 does not describe {option} (of seen {command}, or of every command)")
         for variable in VARIABLES:

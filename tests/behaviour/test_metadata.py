@@ -21,7 +21,7 @@ MEMBERS = ("record_source", "record_state", "agent_read_date", "agent_edit_date"
 
 class Metadata(Case):
     def path(self, session="s"):
-        return self.session_folder(session) / NAME
+        return self.session_directory(session) / NAME
 
     def load(self, session="s"):
         document = json.loads(self.path(session).read_text())
@@ -42,7 +42,7 @@ class Metadata(Case):
         return [entry[0] for entry in self.entries(path, session)]
 
     def aside(self):
-        return [name for name in os.listdir(self.session_folder()) if name.startswith(NAME + ".aside-")]
+        return [name for name in os.listdir(self.session_directory()) if name.startswith(NAME + ".aside-")]
 
     def test_schema(self):
         self.assertEqual((BUILD / "share/seen/schemas/task_metadata.schema.json").read_bytes(),
@@ -151,7 +151,7 @@ class Metadata(Case):
         self.assertEqual(self.sources("a"), ["read_tool", "agent_edited"])
 
     def test_segment_lost(self):
-        """The runtime folder goes with the boot; what was kept does not."""
+        """The runtime directory goes with the boot; what was kept does not."""
         self.env["XDG_RUNTIME_DIR"] = str(self.top / "run")
         os.mkdir(self.top / "run", 0o700)
         self.file("a")
@@ -164,7 +164,7 @@ class Metadata(Case):
     def test_damaged_or_foreign(self):
         self.file("a")
         self.agent("cat a")
-        shutil.copytree(self.session_folder(), self.top / "copy")
+        shutil.copytree(self.session_directory(), self.top / "copy")
         for number, bad in enumerate((b"", b"{", b"[]", b'{"taskHistory": []}', b"\0" * 4096,
                                       self.path().read_bytes().replace(b'"s"', b'"another"'), self.path().read_bytes()[:-20])):
             self.path().write_bytes(bad)
@@ -172,11 +172,11 @@ class Metadata(Case):
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
             self.assertIn(NAME.encode(), done.stderr)
             self.assertEqual(len(self.aside()), number + 1)
-            self.assertIn(bad, [(self.session_folder() / name).read_bytes() for name in self.aside()])
+            self.assertIn(bad, [(self.session_directory() / name).read_bytes() for name in self.aside()])
             self.assertEqual(self.sources("a"), ["read_tool"], "what the segment knows is there again")
         # `seen gc` knows what they are
         self.seen("gc", "s", code=0)
-        self.assertFalse(self.session_folder().exists())
+        self.assertFalse(self.session_directory().exists())
 
     def test_full_disk(self):
         """No room for it: one line at the end, the last one stays, and nothing is lost when there is room again."""
@@ -184,7 +184,7 @@ class Metadata(Case):
         self.agent("cat a")
         before = self.path().read_bytes()
         os.mkdir(str(self.path()) + ".new")  # as good as no room: it cannot be built
-        (self.session_folder() / (NAME + ".new") / "x").write_text("")
+        (self.session_directory() / (NAME + ".new") / "x").write_text("")
         (self.top / "commands").write_text(json.dumps(["echo x >> a", "sleep 2.5"]))
         done = self.seen("run", "--session", "s", "--quiet", "--agent", "agent", "--", sys.executable, str(self.top / "agent.py"),
                          str(self.top / "commands"), str(self.top / "results"), code=0)

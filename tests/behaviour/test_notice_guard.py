@@ -1,6 +1,6 @@
 """The notice guard: a program that was given a notice, or a model that repeats one, writes it over a file.
 
-helpers/notice_writer.c does as it is told; the others are the programs that lost data so in trials.
+helpers/notice_writer.c follows orders; the others are the programs that lost data so in trials.
 """
 
 import errno
@@ -21,7 +21,7 @@ PROGRAM = os.path.join(BUILD, "tests", "programs", "helpers", "notice_writer")
 BURST_MS = 60
 PAUSE_S = 0.15
 
-# Ways to write, and what is said of a refusal: EIO by one of the calls; None: by nobody, but the file is as it was.
+# Ways to write, and what is reported about a refusal: EIO by one of the calls; None: by no call, but the file is as it was.
 CALLS = ("write", "parts", "bytes", "writev", "pwritev", "pwrite", "backward", "syscall", "number_pwritev", "number_resized", "dprintf", "dup", "halves", "dup2", "stdout", "thread", "fork",
          "sendfile", "copy_file_range", "splice", "aio", "careless", "in_place", "in_place_parts", "truncated_before", "in_place_careless")
 STREAMS = tuple("stream_%s" % name for name in ("fwrite", "fwrite_unlocked", "fputs", "fprintf", "fputc", "half", "careless", "fwrite_unbuffered",
@@ -34,12 +34,12 @@ NOT_COVERED = ("mapped_closed",)  # stored to without a call, and after the clos
 
 
 class Writer:
-    """A process that reads and writes as it is told."""
+    """A process that reads and writes by orders."""
 
     def __init__(self, session, *options, whitelist="notice_writer"):
-        outside = os.path.join(session.folder, "outside")
-        os.makedirs(outside, exist_ok=True)
-        self.source = os.path.join(outside, "source")
+        beyond = os.path.join(session.directory, "outside")
+        os.makedirs(beyond, exist_ok=True)
+        self.source = os.path.join(beyond, "source")
         command = [*RUN, "--quiet", "--session", session.name, "--agent-is", "inside", "-c", "notice.burst_ms=%d" % BURST_MS,
                    *(("--whitelist", whitelist) if whitelist else ()), *options, "--", PROGRAM]
         self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, "SOURCE": self.source},
@@ -53,7 +53,7 @@ class Writer:
             return None
         return line
 
-    def put(self, way, path, *split):
+    def write_data(self, way, path, *split):
         """errno of what failed, 0; None: it ended."""
         answer = self.ask(way, path, *split)
         return int(answer[0]) if answer else None
@@ -61,7 +61,7 @@ class Writer:
     def read(self, path):
         return self.ask("read", path)
 
-    def take(self, data):
+    def receive(self, data):
         """Has it keep these bytes, which it did not read."""
         assert int(self.ask("take", len(data), data=data)[0]) == len(data)
 
@@ -112,19 +112,19 @@ class Case(SessionTest):
 
     def kept(self):
         """Contents in the store."""
-        folder = os.path.join(self.session.folder, ".local/state/seen", self.session.name, "content")
+        directory = os.path.join(self.session.directory, ".local/state/seen", self.session.name, "content")
         found = []
-        for name in sorted(os.listdir(folder)):
+        for name in sorted(os.listdir(directory)):
             if name != "index" and not name.startswith("."):
-                with open(os.path.join(folder, name), "rb") as file:
+                with open(os.path.join(directory, name), "rb") as file:
                     found.append(file.read())
         return found
 
     def assertNoNotice(self):
         """Nowhere in the workspace."""
-        for folder, _, names in os.walk(self.session.workspace):
+        for directory, _, names in os.walk(self.session.workspace):
             for name in names:
-                with open(os.path.join(folder, name), "rb") as file:
+                with open(os.path.join(directory, name), "rb") as file:
                     self.assertNotIn(NOTICE.strip(), file.read(), name)
 
     def notice(self, name="seed"):
@@ -177,7 +177,7 @@ class Answered(Case):
         refused = self.refused()
         stat = os.stat(self.session.path(name)) if before is not None else None
         try:
-            self.assertEqual(writer.put(way, name, *split), expected)
+            self.assertEqual(writer.write_data(way, name, *split), expected)
             self.assertEqual(self.content(name), before or b"")
             self.assertGreater(self.refused(), refused)
             if stat:
@@ -230,7 +230,7 @@ class Answered(Case):
                     self.check(writer, way, "g", self.g, split)
 
     def test_without_a_close(self):
-        """The C library writes at exit, or nobody closes: no call says so, and the file is as it was."""
+        """The C library writes at exit, or no call closes: no call reports it, and the file is as it was."""
         targets = self.targets()
         for way in ENDS:
             writer = None
@@ -238,7 +238,7 @@ class Answered(Case):
                 with self.subTest(way=way, name=name):
                     writer = self.writer()
                     refused = self.refused()
-                    self.assertIsNone(writer.put(way, name))
+                    self.assertIsNone(writer.write_data(way, name))
                     writer.process.wait(20)
                     self.assertEqual(self.content(name), before or b"")
                     self.assertGreater(self.refused(), refused)
@@ -253,7 +253,7 @@ class Answered(Case):
         self.targets()
         writer = self.writer()
         for way in NOT_COVERED:
-            writer.put(way, "plain")
+            writer.write_data(way, "plain")
             self.assertTrue(self.content("plain").startswith(NOTICE), way)
 
     def test_what_was_opened_before(self):
@@ -271,10 +271,10 @@ class Answered(Case):
         """A notice within much other text, and in a file that was already written to for a while."""
         self.targets()
         writer = self.writer()
-        outside = os.path.join(self.session.folder, "outside", "more")
-        with open(outside, "wb") as file:
+        beyond = os.path.join(self.session.directory, "outside", "more")
+        with open(beyond, "wb") as file:
             file.write(b"x" * 100000)
-        writer.ask("join", outside)
+        writer.ask("join", beyond)
         for way in ("write", "parts", "backward", "stream_fputs", "stream_fprintf", "sendfile"):
             for name, before in (("f", self.f), ("large", self.large), ("new", None)):
                 with self.subTest(way=way, name=name):
@@ -345,7 +345,7 @@ PYTHON_WAYS = {
     "fork": "pid = os.fork(); fd = pid or os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_CREAT)\n    "
             "if pid == 0: os.write(fd, text.encode())\n    elif os.waitpid(pid, 0)[1]: sys.exit(5)",
 }
-PYTHON_QUIET = ("mapped", "writelines", "copied by streams")  # by whom nobody is told: how it ends may be 0
+PYTHON_QUIET = ("mapped", "writelines", "copied by streams")  # which report nothing: how it ends may be 0
 
 NODE = r"""
 const fs = require('fs'); const target = process.argv[1];
@@ -598,13 +598,13 @@ EMPTIED = ("here document", "cat", "install", "patch", "started", "mawk")
 
 
 class Pasted(Case):
-    """(b) Somebody has a baseline of the file."""
+    """(b) A scope has a baseline of the file."""
 
     def setUp(self):
         super().setUp()
         self.text = self.notice()
         self.assertEqual(self.agent.shell("cat f"), self.f)
-        self.source = os.path.join(self.session.folder, "source")
+        self.source = os.path.join(self.session.directory, "source")
         with open(self.source, "wb") as file:
             file.write(self.text)
 
@@ -650,11 +650,11 @@ class Pasted(Case):
         for options in (("--agent", "notice_writer"), ()):
             writer = Writer(self.session, *options, whitelist=None)
             self.addCleanup(writer.close)
-            writer.take(self.text)
+            writer.receive(self.text)
             for way in CALLS + STREAMS + NAMES + ("rename_exchange", "temporary_exchange", "nameless"):
                 with self.subTest(way=way, options=options):
                     refused = self.refused()
-                    self.assertEqual(writer.put(way, "f"), errno.EIO)
+                    self.assertEqual(writer.write_data(way, "f"), errno.EIO)
                     self.assertEqual(self.content("f") if way != "nameless" else self.f, self.f)
                     self.assertGreater(self.refused(), refused)
                     self.assertNoNotice()
@@ -666,9 +666,9 @@ class Pasted(Case):
             with self.subTest(way):
                 writer = Writer(self.session, whitelist=None)
                 self.addCleanup(writer.close)
-                writer.take(self.text)
+                writer.receive(self.text)
                 refused = self.refused()
-                self.assertIsNone(writer.put(way, "f"))
+                self.assertIsNone(writer.write_data(way, "f"))
                 writer.process.wait(20)
                 self.assertEqual(self.content("f"), self.f)
                 self.assertGreater(self.refused(), refused)
@@ -717,7 +717,7 @@ class Exempt(Case):
         return (agent or self.agent).ask(do="write", path=path, data=data.decode(), how=how)["errno"]
 
     def test_new_files(self):
-        """Nobody has a baseline for them, and the agent was answered nothing itself."""
+        """No scope has a baseline for them, and the agent was answered nothing itself."""
         notice = self.notice()
         for how in ("truncate", "rename", "stream", "append"):
             self.assertEqual(self.own("new " + how, notice, how), 0)
@@ -734,9 +734,9 @@ class Exempt(Case):
         self.agent.shell("echo '%s' >> log.txt; cat log.txt | tail -1 | tee -a log.txt" % notice.decode().strip())
         self.assertEqual(self.content("log.txt"), data + notice * 5)
 
-    def test_outside(self):
+    def test_beyond(self):
         notice = self.notice()
-        path = os.path.join(self.session.folder, "transcript.jsonl")
+        path = os.path.join(self.session.directory, "transcript.jsonl")
         for how in ("truncate", "rename", "append", "in_place", "stream"):
             self.assertEqual(self.own(path, notice, how), 0)
         self.agent.shell("cat '%s'; echo '%s' > '%s'" % (path, notice.decode().strip(), path))
@@ -791,25 +791,25 @@ class Exempt(Case):
 
     @needs_library("only it answers a process's own reads")
     def test_what_was_answered_and_writes_other_things(self):
-        """Also one that keeps records of what it got: appended, outside, excluded."""
+        """Also one that keeps records of what it got: appended, beyond the workspace, excluded."""
         writer = Writer(self.session, "-c", "paths.exclude=records/**")
         self.addCleanup(writer.close)
         os.mkdir(self.session.path("records"))
         for _ in range(2):
             writer.read("f")
             time.sleep(PAUSE_S)
-        outside = os.path.join(self.session.folder, "outside", "transcript")
-        self.assertEqual(writer.put("append", "log.jsonl"), 0)
+        beyond = os.path.join(self.session.directory, "outside", "transcript")
+        self.assertEqual(writer.write_data("append", "log.jsonl"), 0)
         self.assertTrue(self.content("log.jsonl").startswith(NOTICE))
         for way in CALLS + STREAMS + NAMES:
             with self.subTest(way):
-                self.assertEqual(writer.put(way, outside), 0)
-                self.assertEqual(writer.put(way, "records/one"), 0)
-        writer.take(b"what the user wanted\n" * 40)
+                self.assertEqual(writer.write_data(way, beyond), 0)
+                self.assertEqual(writer.write_data(way, "records/one"), 0)
+        writer.receive(b"what the user wanted\n" * 40)
         for way in CALLS + STREAMS + NAMES:
             for name in ("f", "new", "other"):
                 with self.subTest(way=way, name=name):
-                    self.assertEqual(writer.put(way, name), 0)
+                    self.assertEqual(writer.write_data(way, name), 0)
                     self.assertIn(b"what the user wanted\n" * 40, self.content(name))
 
 

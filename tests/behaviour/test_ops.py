@@ -44,7 +44,7 @@ class Declarations(Case):
         at = old.rindex(")\n") + 2  # behind the last declaration
         (root / path).write_text(old[:at] + text + old[at:])
 
-    def test_what_is_forgotten_of_a_new_op_is_named(self):
+    def test_what_is_missing_of_a_new_op_is_named(self):
         new = 'OP(SWAPPED, "swapped", "swap",\n   FILE, RENAMES, UNKNOWN, RENAMES, CALLER, 0,\n   OP_PATH M(partner), nothing,\n   "two files changed names")\n'
         member = 'MEMBER(partner, %s, %s, event->other, "the other file")\n'
         root = self.copy()

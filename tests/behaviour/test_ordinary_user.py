@@ -31,10 +31,10 @@ BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 @unittest.skipIf(os.geteuid() != 0, "an ordinary user runs the tests themselves")
 class OrdinaryUser(unittest.TestCase):
     def run_as_nobody(self, words, **environment):
-        with tempfile.TemporaryDirectory(prefix="seen-user.") as folder:
-            os.chown(folder, NOBODY, NOBODY)
+        with tempfile.TemporaryDirectory(prefix="seen-user.") as directory:
+            os.chown(directory, NOBODY, NOBODY)
             kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-            return subprocess.run(words, cwd=folder, env={**kept, "HOME": folder, "TMPDIR": folder, **environment}, user=NOBODY, group=NOBODY,
+            return subprocess.run(words, cwd=directory, env={**kept, "HOME": directory, "TMPDIR": directory, **environment}, user=NOBODY, group=NOBODY,
                                   extra_groups=[], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def may_read(self, path):

@@ -1,5 +1,5 @@
 """What takes long, or what there is little of: files that are slow or endless, descriptors, long command lines, the terminal.
-Nothing below the supervisor waits for what it would not wait for bare.  By each way in, with the same expectations."""
+Nothing below the supervisor waits for what it would not wait for bare.  By each mechanism, with the same expectations."""
 
 import os
 import pty
@@ -20,7 +20,7 @@ CATS = ["cat"] + (["busybox cat"] if BUSYBOX else [])
 
 class Files(SessionTest):
     def test_huge(self):
-        """A file that nobody reads to its end is not read before its viewer does; nor does anybody else wait for that."""
+        """A file that is not read to its end is not read before its viewer does; nor does any other process wait for that."""
         with open(self.session.path("huge"), "wb") as file:
             file.write(b"the beginning\n")
             try:
@@ -40,7 +40,7 @@ class Files(SessionTest):
             self.assertLess(time.monotonic() - began, 30, cat)
 
     def test_fifo(self):
-        """Its writer's data comes whole: nobody else opens the FIFO, and wakes the writer, but its reader."""
+        """Its writer's data comes whole: only its reader opens the FIFO, and wakes the writer."""
         for cat in CATS:
             script = ("mkfifo fifo; trap '' PIPE; for i in $(seq 20); do { exec 3> fifo; echo $i >&3 || echo lost; } & "
                       "%s fifo; wait; done; rm fifo") % cat
@@ -48,7 +48,7 @@ class Files(SessionTest):
 
     @unittest.skipUnless(BUSYBOX, "no busybox")
     def test_long_command_line(self):
-        """What is behind the part that is looked at may be an option: no notice."""
+        """What is behind the part that is read may be an option: no notice."""
         data = self.session.write("f", lines("f"))
         self.assertReal(self.agent.shell("busybox cat f"), data)
         numbered = b"".join(b"%6d\t%s\n" % (number + 1, line) for number, line in enumerate(data.splitlines()))
@@ -119,7 +119,7 @@ class Descriptors(unittest.TestCase):
         self.assertGreater(processes["supervised"], 100, done.stderr)
 
 
-# A job in a group of its own, as an interactive shell makes it: one who looks on says what state it is in.
+# A job in a group of its own, as an interactive shell makes it: an observer reports its state.
 JOB = """
 import os, signal, sys, time
 me = os.getpid()
@@ -190,6 +190,6 @@ class Terminal(unittest.TestCase):
         session = Session()
         self.addCleanup(session.close)
         words = [sys.executable, "-c", JOB]
-        bare = self.in_session(session, ["sh", "-c", "exec 2> /dev/null; \"$@\"; :", "sh", *words])  # somebody else leads the foreground, as `seen run` does
+        bare = self.in_session(session, ["sh", "-c", "exec 2> /dev/null; \"$@\"; :", "sh", *words])  # another process leads the foreground, as `seen run` does
         self.assertTrue(bare.startswith(b"after SIGTSTP T\nafter background read T\n"), bare)
         self.assertEqual(self.in_session(session, [*RUN, "--quiet", "--session", "test", "--", *words]), bare)

@@ -1,4 +1,4 @@
-"""Folders that are missing, full, unwritable or another's; damaged segments; the library alone."""
+"""Directories that are missing, full, unwritable or another's; damaged segments; the library alone."""
 import os
 import pathlib
 import random
@@ -24,36 +24,36 @@ class Places(Case):
     def test_no_home(self):
         del self.env["HOME"]
         name = f"seen-test-{os.getpid()}"
-        folder = pathlib.Path(f"/var/tmp/seen-{os.geteuid()}")
-        there = folder.exists()
+        directory = pathlib.Path(f"/var/tmp/seen-{os.geteuid()}")
+        there = directory.exists()
         try:
             self.unharmed("--session", name)
             status = self.json("status", "--session", name)
-            self.assertEqual(status["session"]["folder"], str(folder / name))
-            self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+            self.assertEqual(status["session"]["folder"], str(directory / name))
+            self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
         finally:
-            subprocess.run(["rm", "-rf", str(folder / name)], check=False)
-            if not there and folder.exists():
-                os.rmdir(folder)
+            subprocess.run(["rm", "-rf", str(directory / name)], check=False)
+            if not there and directory.exists():
+                os.rmdir(directory)
 
-    def test_runtime_folder_in_XDG(self):
+    def test_runtime_directory_in_XDG(self):
         runtime = self.top / "runtime"
         runtime.mkdir(mode=0o700)
         self.unharmed("--session", "s", env={"XDG_RUNTIME_DIR": str(runtime)})
         self.assertTrue((runtime / "seen/s/segment").exists())
 
-    def test_folder_that_cannot_be_made(self):
+    def test_directory_that_cannot_be_made(self):
         (self.top / "file").write_text("")
         done = self.unharmed("--runtime-dir", str(self.top / "file/x"), "--state-dir", str(self.top / "file/y"))
         self.assertIn(b"unobserved", done.stderr)
         self.assertNotIn(NOTICE, done.stdout)
 
-    def test_runtime_folder_that_cannot_be_made_falls_back(self):
+    def test_runtime_directory_that_cannot_be_made_falls_back(self):
         (self.top / "file").write_text("")
         self.unharmed("--session", "s", "--runtime-dir", str(self.top / "file/x"))
-        self.assertTrue((self.session_folder() / "segment").exists())
+        self.assertTrue((self.session_directory() / "segment").exists())
 
-    def test_unwritable_folders(self):
+    def test_unwritable_directories(self):
         if ROOT:
             self.skipTest("root may write anywhere; the read-only mount below stands for it")
         (self.top / "closed").mkdir(mode=0o500)
@@ -72,7 +72,7 @@ class Places(Case):
         self.addCleanup(subprocess.run, ["umount", "-l", str(place)], check=False)
         return place
 
-    def test_read_only_folders(self):
+    def test_read_only_directories(self):
         place = self.mount("size=1m,ro")
         done = self.unharmed("--runtime-dir", str(place / "x"), "--state-dir", str(place / "y"))
         self.assertIn(b"unobserved", done.stderr)
@@ -97,17 +97,17 @@ class Places(Case):
         done = self.unharmed("--session", "s", "--runtime-dir", str(place), "--state-dir", str(place))
         self.assertIn(b"no space left", done.stderr)
         self.assertEqual([entry.name for entry in place.iterdir()], ["fill"])
-        # the state folder takes over where it has room
+        # the state directory takes over where it has room
         self.unharmed("--session", "s", "--runtime-dir", str(place))
-        self.assertTrue((self.session_folder() / "segment").exists())
+        self.assertTrue((self.session_directory() / "segment").exists())
 
 
 class Damage(Case):
     def setUp(self):
         super().setUp()
         self.file("a")
-        self.outside("cat a")
-        self.segment = self.session_folder() / "segment"
+        self.external("cat a")
+        self.segment = self.session_directory() / "segment"
         self.whole = self.segment.read_bytes()
 
     def refused_but_unharmed(self):
@@ -120,7 +120,7 @@ class Damage(Case):
         self.seen("status", code=3)
         # the library alone: silently
         bare = subprocess.run(["cat", "a"], cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
-                              env={**self.env, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": str(self.session_folder())})
+                              env={**self.env, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": str(self.session_directory())})
         self.assertEqual((bare.stdout, bare.stderr), (text_of(), b""))
 
     def test_truncated(self):
@@ -163,7 +163,7 @@ class Damage(Case):
         os.chown(self.segment, 12345, 12345)
         self.assertIn(b"another user", self.seen("status", "--session", "s", code=4).stderr)
         os.chown(self.segment, 0, 0)
-        os.chown(self.session_folder(), 12345, 12345)
+        os.chown(self.session_directory(), 12345, 12345)
         done = self.seen("run", "--session", "s", "--", "echo", "ran", code=0)
         self.assertEqual(done.stdout, b"ran\n")
         self.assertIn(b"another user", done.stderr)

@@ -20,9 +20,9 @@ def names(pattern, name):
     return found
 
 
-def files(folder, pattern):
+def files(directory, pattern):
     """{path: content}"""
-    return {str(path.relative_to(SOURCE)): path.read_text() for path in (SOURCE / folder).rglob(pattern)}
+    return {str(path.relative_to(SOURCE)): path.read_text() for path in (SOURCE / directory).rglob(pattern)}
 
 
 class Recipes(unittest.TestCase):
@@ -100,8 +100,8 @@ class Recipes(unittest.TestCase):
 
     def test_interposed_function(self):
         """Each is called by a test, by this name or by that of a relative (64 bits, the checked forms, libc's own aliases)."""
-        programs = "\n".join(content for folder in ("tests/programs", "tests/stress", "tests/unit") for content in files(folder, "*.c").values())
-        scripts = "\n".join(content for folder in ("tests/behaviour", "tests/programs") for content in files(folder, "*.py").values())
+        programs = "\n".join(content for directory in ("tests/programs", "tests/stress", "tests/unit") for content in files(directory, "*.c").values())
+        scripts = "\n".join(content for directory in ("tests/behaviour", "tests/programs") for content in files(directory, "*.py").values())
         called = set(re.findall(r"\w+", re.sub(r"(?s)(?<=\s)/\*\s.*?\*/", "", programs) + scripts))
         for name in names(r"^HOOK\((\w+)", "shim/preload/hooks.def"):
             relative = re.sub(r"^(_IO_|__x|__)|(_chk|_2)$", "", re.sub(r"64(?=$|_chk$|_2$)", "", name.replace("64v2", "2")))

@@ -57,8 +57,8 @@ PYTHON = r"""
 import os, shutil, socket, sqlite3, subprocess, tempfile, threading, json, email.message, xml.dom.minidom, asyncio, logging, zipfile, tarfile, pathlib
 os.makedirs("t/u/v"); open("t/u/f", "w").write("x" * 100000); open("t/u/g", "wb").write(b"y")
 shutil.copytree("t", "t2"); shutil.move("t2", "t3"); os.rename("t3", "t4"); os.link("t/u/g", "t/u/h"); os.symlink("g", "t/u/s"); shutil.rmtree("t4")
-with tempfile.TemporaryDirectory() as folder:
-    open(folder + "/q", "w").write("1")
+with tempfile.TemporaryDirectory() as directory:
+    open(directory + "/q", "w").write("1")
 tempfile.TemporaryFile().write(b"a")
 tempfile.NamedTemporaryFile().write(b"b")
 subprocess.run(["cat", "t/u/g"], stdout=open("o", "w"))
@@ -88,7 +88,7 @@ for call in (lambda: os.unlink("none", dir_fd=fd), lambda: os.unlink("none"), la
         pass
 for _ in os.fwalk("t"):
     pass
-ends = os.pipe(); os.write(ends[1], b"pipe"); os.read(ends[0], 4)  # their numbers were a folder's: a READ of that would be wrong
+ends = os.pipe(); os.write(ends[1], b"pipe"); os.read(ends[0], 4)  # their numbers were a directory's: a READ of that would be wrong
 pair = socket.socketpair(); os.write(pair[0].fileno(), b"22"); os.read(pair[1].fileno(), 9)
 os.posix_spawn("/bin/cat", ["cat", "o"], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "spo", os.O_WRONLY | os.O_CREAT, 0o600)]); os.wait()
 os.system("echo sys >sys"); os.popen("cat sys").read()
@@ -126,12 +126,12 @@ def can_trace():
     """None, or why strace cannot be the referee here."""
     if not shutil.which("strace"):
         return "no strace"
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["strace", "-f", "-k", "--seccomp-bpf", "-o", os.path.join(folder, "trace"), "/bin/true"], stdout=subprocess.PIPE,
+    with tempfile.TemporaryDirectory() as directory:
+        done = subprocess.run(["strace", "-f", "-k", "--seccomp-bpf", "-o", os.path.join(directory, "trace"), "/bin/true"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode != 0:
             return "strace cannot trace here: " + done.stdout.decode(errors="replace").strip()[:200]
-        with open(os.path.join(folder, "trace")) as lines:
+        with open(os.path.join(directory, "trace")) as lines:
             if " > " not in lines.read():
                 return "strace was built without stack traces"
     return None
@@ -241,9 +241,9 @@ class Programs(RefereeTest):
             if os.getuid() == 0:  # another user's: else its identity is the caller's, and the library is loaded
                 os.chown(self.session.path("setuid-" + name), 65534, -1)
             os.chmod(self.session.path("setuid-" + name), 0o4755)
-        os.chmod(self.session.folder, 0o755)
+        os.chmod(self.session.directory, 0o755)
         # Not below a tracer without rights, not on a file system without set-uid programs: then it is one like any other.
-        asked = subprocess.run(["strace", "-f", "-o", os.path.join(self.session.folder, "asked"), self.session.path("setuid-id"), "-u"],
+        asked = subprocess.run(["strace", "-f", "-o", os.path.join(self.session.directory, "asked"), self.session.path("setuid-id"), "-u"],
                                stdout=subprocess.PIPE)
         is_secure = int(asked.stdout or 0) not in (0, os.getuid())
         self.referee = Referee(self.session, privileges=True)

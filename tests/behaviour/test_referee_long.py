@@ -80,17 +80,17 @@ class Long(RefereeTest):
             self.skipTest("no %s: the agents' kit is not in this checkout" % KIT)
         if not os.path.exists(os.path.join(CACHE, name, "node_modules", ".bin", name)):
             self.skipTest("%s is not installed in %s" % (name, CACHE))
-        folder = os.path.join(self.session.folder, "agents")
-        os.mkdir(folder)
-        os.symlink(os.path.join(CACHE, name), os.path.join(folder, name))
-        workspace, scenario, out = (os.path.join(folder, word) for word in ("ws", "scenario.json", "log"))
+        directory = os.path.join(self.session.directory, "agents")
+        os.mkdir(directory)
+        os.symlink(os.path.join(CACHE, name), os.path.join(directory, name))
+        workspace, scenario, out = (os.path.join(directory, word) for word in ("ws", "scenario.json", "log"))
         subprocess.run([os.path.join(KIT, "mkws"), workspace], check=True, stdout=subprocess.DEVNULL)
         with open(scenario, "w") as file:
             subprocess.run([os.path.join(KIT, "scenario.py"), name], check=True, stdout=file)
         wrap = self.referee.wrap(["--workspace", workspace])
         pairs = " ".join("%s=%s" % pair for pair in {**ENVIRONMENT, **self.referee.environment(), "LC_ALL": "C.UTF-8"}.items())
         done = subprocess.run([os.path.join(KIT, "run"), name, workspace, scenario], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              env={**os.environ, "WRAP": " ".join(wrap), "OUT": out, "AGENTS_DIR": folder, "EXTRA_ENV": pairs, "LIMIT": "1500",
+                              env={**os.environ, "WRAP": " ".join(wrap), "OUT": out, "AGENTS_DIR": directory, "EXTRA_ENV": pairs, "LIMIT": "1500",
                                    "NODEPATH": NODE22 if os.path.exists(NODE22) else ""}, timeout=1800)
         self.referee.output = done.stdout
         with open(os.path.join(out, "requests.jsonl")) as lines:

@@ -231,7 +231,7 @@ class Reads(Replay):
         file = self.replay(Claude().read("/work/w/f", TEXT).compact(agent="a1").read("/work/w/f", TEXT))
         self.assert_categories(file, identical=1)
 
-    def test_older_sub_agents_are_told_apart_by_their_first_message(self):
+    def test_older_sub_agents_are_distinguished_by_their_first_message(self):
         claude = Claude()
         for number in range(2):
             start = claude.line(True, type="user", message={"role": "user", "content": "do it"})
@@ -508,7 +508,7 @@ class Commands(Replay):
         file = self.replay(claude)
         self.assertEqual((file["commands"]["count"], file["commands_again"]["count"], file["commands_identical"]["count"]), (3, 1, 1))
 
-    def test_excluded_and_outside(self):
+    def test_excluded_and_external(self):
         for path in ("x.patch", "/etc/passwd", "../v/f"):
             with self.subTest(path=path):
                 file = self.replay(Claude().bash(f"cat {path}", TEXT).bash(f"cat {path}", TEXT))
@@ -564,7 +564,7 @@ class Formats(Replay):
         self.assertEqual(file["commands_identical"]["count"], 1)
 
     def test_swe_agent_demonstrations(self):
-        """A history alone; what the harness puts behind an observation tells the folder."""
+        """A history alone; what the harness puts behind an observation tells the directory."""
         prompt = "\n(Open file: n/a)\n(Current directory: /repo)\nbash-$"
         history = [{"role": "system", "content": "x"}, {"role": "user", "content": "the task" + prompt, "message_type": "observation"}]
         for action, output in [("cat f", TEXT), ("cat f", TEXT), ("cd sub", ""), ("cat f", TEXT)]:
@@ -613,7 +613,7 @@ class Formats(Replay):
             with self.subTest(content=content[:30]):
                 file = self.replay(content)
                 self.assertEqual((file["format"], file["reads"]["count"]), ("openhands", 4))
-                # Before the first command ended nobody knew its folder.
+                # Before the first command ended its directory was unknown.
                 self.assert_categories(file, identical=2)
                 self.assert_saving(file, "notice", answered=1)
         pairs = [[events[i], events[i + 1]] for i in range(1, len(events), 2)]
@@ -716,7 +716,7 @@ class Damage(Replay):
         self.fails('{"a": 1}', "--format")
         self.fails('{"a": [[[[', "--format")
 
-    def test_missing_folder_and_unreadable(self):
+    def test_missing_directory_and_unreadable(self):
         done = self.seen("replay", "none", code=8)
         self.assertIn("No such file", done.stderr.decode())
         self.assertEqual(done.stdout, b"") # no tables of zeros
@@ -893,7 +893,7 @@ class Journals(Replay):
         self.assert_saving(file, "notice", repeats=1)
         self.assert_categories(file, identical=2)
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         commands = ["cat f", f"'{SEEN}' forget --all", "cat f", "cat f", f"'{SEEN}' forget f", "cat f"]
         status, file = self.agree(commands)
         self.assertEqual(self.saving(file, "notice")["repeats"], status["repeats"])
@@ -901,7 +901,7 @@ class Journals(Replay):
     def test_a_copy_of_a_journal(self):
         self.agree(["cat f", "cat f"])
         copy = self.top / "copy"
-        shutil.copy(self.session_folder() / "journal", copy)
+        shutil.copy(self.session_directory() / "journal", copy)
         file = self.json("replay", str(copy))["files"][0]
         self.assertEqual(file["format"], "journal")
         self.assert_categories(file, identical=1)

@@ -1,4 +1,4 @@
-"""report: instruction files that apply to what was touched, and that nobody was given."""
+"""report: instruction files that apply to what was touched, and that no scope was given."""
 import os
 import shutil
 import subprocess
@@ -11,12 +11,12 @@ from driver import SEEN, Case, text_of
 class Report(Case):
     def setUp(self):
         super().setUp()
-        for folder in ("a/deep", "b", "c", "node_modules/m"):
-            (self.work / folder).mkdir(parents=True)
-            self.file(folder + "/f")
+        for directory in ("a/deep", "b", "c", "node_modules/m"):
+            (self.work / directory).mkdir(parents=True)
+            self.file(directory + "/f")
         self.file("a/f")
-        for folder in (".", "a", "b", "c", "node_modules/m"):
-            self.file(folder + "/AGENTS.md", folder.encode() + b" rules\n")
+        for directory in (".", "a", "b", "c", "node_modules/m"):
+            self.file(directory + "/AGENTS.md", directory.encode() + b" rules\n")
 
     def rows(self):
         instructions = self.json("report", "--session", "s")["instructions"]
@@ -58,7 +58,7 @@ class Report(Case):
         self.seen("run", "--session", "s", "--agent", "reads", "--", sys.executable, str(self.top / "reads.py"), code=0)
         self.assertEqual(self.rows(), (2, {"a/AGENTS.md": (1, "a/f", False)}))
 
-    def test_names_are_told_by_case(self):
+    def test_names_differ_by_case(self):
         self.file("a/agents.md", b"a page about agents\n")
         self.agent("head -1 a/f")
         self.assertEqual(set(self.rows()[1]), {"AGENTS.md", "a/AGENTS.md"})
@@ -77,10 +77,10 @@ class Report(Case):
         self.assertIn(b"session t has no journal", self.seen("report", "--session", "t", code=1).stderr)
 
     def test_hostile_names(self):
-        folder = b"x\x1b[31m\n"
-        os.mkdir(os.path.join(os.fsencode(self.work), folder))
-        self.file(folder + b"/AGENTS.md", b"rules\n")
-        self.file(folder + b"/f", text_of())
+        directory = b"x\x1b[31m\n"
+        os.mkdir(os.path.join(os.fsencode(self.work), directory))
+        self.file(directory + b"/AGENTS.md", b"rules\n")
+        self.file(directory + b"/f", text_of())
         self.agent("head -1 x*/f")
         output = self.seen("report", "--session", "s", code=0).stdout
         self.assertIn(b"x\\x1b[31m\\n/AGENTS.md", output)
@@ -92,13 +92,13 @@ if __name__ == "__main__":
     unittest.main()
 
 
-class Deeds(Case):
+class Changes(Case):
     """What a report answers first: what was done to files, by which command, and what was run."""
 
     def setUp(self):
         super().setUp()
-        for folder in ("dir/sub", ".git"):
-            (self.work / folder).mkdir(parents=True)
+        for directory in ("dir/sub", ".git"):
+            (self.work / directory).mkdir(parents=True)
         for name in ("dir/a", "dir/sub/b", "c", "e", "f"):
             self.file(name, name.encode() + b"\n")
 

@@ -26,7 +26,7 @@ def relative(path, root="/w"):
     return path[len(root) + 1:] if path.startswith(root + "/") else path
 
 
-# Who made a change that nobody in the session was seen to make; null: nobody knows.
+# Who made a change that no process of the session was observed to make; null: unknown.
 EXTERNAL = ("user_edited", "unattributed")
 
 
@@ -37,7 +37,7 @@ class Count:
 
     def __init__(self, events, root):
         self.root = root
-        self.all, self.outside = collections.Counter(), collections.Counter()
+        self.all, self.external = collections.Counter(), collections.Counter()
         self.by_role = collections.defaultdict(collections.Counter)
         self.by_process = collections.defaultdict(collections.Counter)
         self.by_program = collections.defaultdict(collections.Counter)
@@ -49,9 +49,9 @@ class Count:
         self.programs = collections.Counter()
         self.unresolved = 0
         for event in events:
-            self.take(event)
+            self.add(event)
 
-    def take(self, event):
+    def add(self, event):
         op = event["op"]
         self.ops[op] += 1
         if op == "damaged":
@@ -72,7 +72,7 @@ class Count:
             self.conflicts.append(event["number"])
         if op == "kept" and event["reason"]:
             self.kept[event["reason"]] += 1
-        work, access, sees, changes = self.deed(event)
+        work, access, sees, changes = self.work_of(event)
         for sums in (self.all, self.by_role[event["role"] or "unknown"], self.by_process[event["process"]], self.by_program[event["executable"]]):
             sums.update(work)
         if event["error"] is None:
@@ -83,11 +83,11 @@ class Count:
             self.unresolved += 1
             return
         if not (event["resolved"] + "/").startswith(self.root + "/") and event["resolved"] != "/dev/null":
-            self.outside.update(work)
+            self.external.update(work)
         for path in [event["resolved"]] + ([event["new_resolved"]] if event.get("new_resolved") else []):
-            self.take_file(event, path, work, sees, changes)
+            self.add_file(event, path, work, sees, changes)
 
-    def deed(self, event):
+    def work_of(self, event):
         op, work = event["op"], collections.Counter()
         if event["error"] is not None:
             return {"failed": 1}, False, False, False
@@ -139,7 +139,7 @@ class Count:
         elif op == "given":
             self.saved.update({"given": 1, "given_bytes": event["bytes"]})
 
-    def take_file(self, event, path, work, sees, changes):
+    def add_file(self, event, path, work, sees, changes):
         row = self.files[path]
         row.update(work)
         if sees and event["role"] in LOOKING:
@@ -170,8 +170,8 @@ class ReportCase(Case):
 
 
 class Sums(ReportCase):
-    def check_work(self, told, counted):
-        self.assertEqual({name: told[name] for name in Count.WORK}, {name: counted[name] for name in Count.WORK})
+    def check_work(self, reported, counted):
+        self.assertEqual({name: reported[name] for name in Count.WORK}, {name: counted[name] for name in Count.WORK})
 
     def check(self, path):
         report = self.document("--top", "65536", path=path)
@@ -182,7 +182,7 @@ class Sums(ReportCase):
                          {op: (number, count.failed_ops[op]) for op, number in count.ops.items()})
         self.assertEqual(report["events"]["unresolved"], count.unresolved)
         self.check_work(report["work"], count.all)
-        self.check_work(report["outside_workspace"], count.outside)
+        self.check_work(report["outside_workspace"], count.external)
         for role, work in report["by_role"].items():
             self.check_work(work, count.by_role[role])
         times = sorted(event["time"] for event in events if event["time"])
@@ -374,17 +374,17 @@ class Forms(ReportCase):
             self.assertFalse(line.strip().startswith("::"), line)
             self.assertNotIn("##[", line)
             self.assertNotIn("\u202e", line)
-        # A name stands in its row, last, and its bytes can be told again.
+        # A name stands in its row, last, and its bytes can be restored.
         section = output.split(b"\nFiles by bytes read\n")[1].split(b"\n\n")[0].splitlines()[1:]
-        told = {unescaped(line.split(None, 3)[3] if len(line.split(None, 3)) > 3 else b" ") for line in section}
-        self.assertEqual(told, {os.path.normpath(name) if b"/" in name else name for name in MEANT})
+        reported = {unescaped(line.split(None, 3)[3] if len(line.split(None, 3)) > 3 else b" ") for line in section}
+        self.assertEqual(reported, {os.path.normpath(name) if b"/" in name else name for name in MEANT})
 
     def test_json(self):
         self.hostile()
         document = self.document()
         self.validate_by("report.schema.json", [document])
-        told = {bytes_of(row["path"]) for row in document["files"]["by_read"]}
-        self.assertEqual(told, {os.path.normpath(name) if b"/" in name else name for name in MEANT})
+        reported = {bytes_of(row["path"]) for row in document["files"]["by_read"]}
+        self.assertEqual(reported, {os.path.normpath(name) if b"/" in name else name for name in MEANT})
         self.assertEqual([bytes_of(row["name"]) for row in document["coverage"]["programs"]], [name[:30].replace(b"/", b"_") for name in MEANT])
 
     CODE = re.compile(r"(?<!`)` +`(?!`)|(?<!`)(`+)(?!`) (.*?) (?<!`)\1(?!`)")
@@ -395,8 +395,8 @@ class Forms(ReportCase):
         columns = None
         for line in text.splitlines():
             self.assertNotIn("##[", line)
-            ours = self.CODE.sub("", line)
-            self.assertRegex(re.sub("`seen [a-zA-Z -]*`", "", ours), r"^[A-Za-z0-9 ,.:;#*+|?()'-]*$", line)
+            shown = self.CODE.sub("", line)
+            self.assertRegex(re.sub("`seen [a-zA-Z -]*`", "", shown), r"^[A-Za-z0-9 ,.:;#*+|?()'-]*$", line)
             pipes = len(re.findall(r"(?<!\\)\|", line.replace("\\\\", "")))
             if not line.startswith("|"):
                 columns = None
@@ -410,11 +410,11 @@ class Forms(ReportCase):
         text = self.report("--format", "md", "--top", "100").decode()
         self.check_markdown(text)
         rows = text.split("### Files by bytes read\n")[1].strip().split("\n\n")[0].splitlines()[2:]
-        told = [self.CODE.search(row) for row in rows]
-        told = {unescaped((found[2] or found[0][1:-1]).replace("\\|", "|").encode()) for found in told}
+        reported = [self.CODE.search(row) for row in rows]
+        reported = {unescaped((found[2] or found[0][1:-1]).replace("\\|", "|").encode()) for found in reported}
         for name in MEANT:
             if len(name) < 100 and b"/" not in name:
-                self.assertIn(name, told)
+                self.assertIn(name, reported)
 
     @unittest.skipUnless(shutil.which("cmark-gfm"), "no cmark-gfm")
     def test_markdown_rendered(self):
@@ -514,9 +514,9 @@ class Places(ReportCase):
 
     def test_a_full_disk(self):
         """What was there stays, nothing is left beside it, and one line says why."""
-        folder = self.top / "out"
-        folder.mkdir()
-        target = folder / "report.json"
+        directory = self.top / "out"
+        directory.mkdir()
+        target = directory / "report.json"
         target.write_bytes(b"older")
 
         def limit():
@@ -525,7 +525,7 @@ class Places(ReportCase):
         for words in (("--json",), ("--format", "md", "--top", "5"), ("--format", "html",)):
             done = self.seen("report", "--journal", self.path, *words, "--output", str(target), code=6, preexec_fn=limit)
             self.assertRegex(done.stderr, rb"\Aseen: /.*report.json: File too large\n\Z")
-            self.assertEqual((target.read_bytes(), os.listdir(folder)), (b"older", ["report.json"]))
+            self.assertEqual((target.read_bytes(), os.listdir(directory)), (b"older", ["report.json"]))
         large = self.made_journal(1500)
         for path, words in ((self.path, ("--json",)), (self.path, ()), (large, ("--json",)), (large, ("--format", "html"))):
             with open("/dev/full", "wb") as full:
@@ -591,12 +591,12 @@ class Places(ReportCase):
         self.assertEqual((report["coverage"]["observed"], report["processes"]["count"]), (starts, starts + forks))
         self.assertIn(b"Programs that were started: %d, as coverage counts them; copies of them (fork): %d." % (starts, forks),
                       self.seen("report", "--session", "s", code=0).stdout.replace(b"\n", b" "))
-        # Its journal outlives its segment, and has the same to say of all that it knows.
-        (self.session_folder() / "segment").unlink()
+        # Its journal outlives its segment, and reports the same of all that it holds.
+        (self.session_directory() / "segment").unlink()
         alone = self.json("report", "--session", "s")
         self.assertEqual((alone["counters"], alone["instructions"]), (None, None))
         self.assertEqual({**alone, "counters": 0, "instructions": 0}, {**report, "counters": 0, "instructions": 0})
-        with open(self.session_folder() / "journal", "r+b") as journal:
+        with open(self.session_directory() / "journal", "r+b") as journal:
             journal.seek(200 * UNIT + 30)
             journal.write(b"!")
         self.assertEqual(self.json("report", "--session", "s")["seal"]["verdict"], "tampered")

@@ -5,14 +5,11 @@ import json
 import mmap
 import os
 import shutil
-import stat
 import subprocess
 import tempfile
-import threading
-import time
 import unittest
 
-from harness import BUILD, NOTICE, SEEN, Session, SessionTest, lines, needs_library
+from harness import BUILD, NOTICE, SEEN, SessionTest, lines, needs_library
 
 HELPER = os.path.join(BUILD, "tests/programs/helpers/reader_of_a_kind")
 ANSWER = b"[Command already run: "
@@ -21,7 +18,7 @@ ANSWER = b"[Command already run: "
 class RequestsTest(SessionTest):
     spools = True
 
-    """A workspace with files f and g, and a folder src of files."""
+    """A workspace with files f and g, and a directory src of files."""
 
     count = 12  # of files in src
 
@@ -53,7 +50,7 @@ class RequestsTest(SessionTest):
         return output
 
     def assertRun(self, command, *words, **more):
-        """It is run, and prints what it prints outside."""
+        """It is run, and prints what it prints bare."""
         real = subprocess.run(["bash", "-c", command], cwd=more.get("cwd") or self.session.workspace, stdin=subprocess.DEVNULL,
                               env={**self.session.environment, **more.get("environment", {})}, stdout=subprocess.PIPE).stdout
         output = self.shell(command, *words, **more)
@@ -97,7 +94,7 @@ class Answered(RequestsTest):
             with self.subTest(command=command):
                 output = self.run_once(command)
                 self.assertTrue(self.assertAnswered(command))
-                self.assertRun(command)  # it insists
+                self.assertRun(command)  # it asks again
                 del output
 
     def test_every_sink(self):
@@ -196,7 +193,7 @@ class Answered(RequestsTest):
         self.session.write("src/f3.c", data)
         self.assertAnswered("grep -rn pat src")
 
-    def test_another_folder_of_the_tree_changed(self):
+    def test_another_directory_of_the_tree_changed(self):
         self.remember("grep -rn pat src")
         self.session.write("new", b"pat\n")
         self.assertAnswered("grep -rn pat src")
@@ -244,7 +241,7 @@ class Changed(RequestsTest):
                 self.session.write("src/f5.c", data)
 
     def test_details(self):
-        """What tells of files is run when what it tells has changed."""
+        """A command that lists files runs when what it lists has changed."""
         path = self.session.path
         changes = {"touch": lambda: os.utime(path("src/f5.c"), (5, 5)), "chmod": lambda: os.chmod(path("src/f5.c"), 0o600),
                    "size": lambda: self.session.write("src/f5.c", b"x" * 100000), "link": lambda: os.link(path("src/f5.c"), path("more")),
@@ -284,9 +281,9 @@ class Changed(RequestsTest):
         self.assertRun(command)
 
     def test_links(self):
-        for folder in ("one", "two"):
-            os.mkdir(self.session.path(folder))
-            self.session.write(folder + "/a", lines("pat of " + folder))
+        for directory in ("one", "two"):
+            os.mkdir(self.session.path(directory))
+            self.session.write(directory + "/a", lines("pat of " + directory))
         os.symlink("one", self.session.path("folder"))
         os.symlink("one/a", self.session.path("file"))
         commands = ["grep -n pat file", "grep -rn pat folder/", "sed -n 1,90p folder/a", "ls -l file folder f g src", "cat -n file"]
@@ -346,7 +343,7 @@ class NotAnswered(RequestsTest):
                 self.run_once(command)
         self.assertAnswered("sed -n 1,60p f")
 
-    def test_another_folder(self):
+    def test_another_directory(self):
         shutil.copytree(self.session.path("src"), self.session.path("src2"))
         self.remember("cd src; grep -rn pat")
         self.run_once("cd src2; grep -rn pat")
@@ -412,7 +409,7 @@ class NotAnswered(RequestsTest):
     def test_short_output(self):
         self.assertNotRemembered("sed -n 1,2p f")
 
-    def test_odd_files(self):
+    def test_unusual_files(self):
         os.mkfifo(self.session.path("fifo"))
         for command in ("grep -a . /proc/self/status /proc/self/limits", "ls -l /proc/self/", "grep -n . /proc/mounts f", "ls -la /dev",
                         "cat -n /proc/cpuinfo", "ls /sys/kernel /sys/kernel /sys/kernel", "echo pat line | tee fifo & grep -n pat fifo f src/*; wait",
@@ -431,13 +428,13 @@ class NotAnswered(RequestsTest):
         for number in range(4093):
             self.session.write("many/%d" % number, b"")
         self.session.write("many/a", lines("pat", 30))
-        self.remember("grep -rn pat many")  # 4,096: the folder, by its type and by its names, and 4,094 files
+        self.remember("grep -rn pat many")  # 4,096: the directory, by its type and by its names, and 4,094 files
         self.assertAnswered("grep -rn pat many")
         self.session.write("many/b", b"")
         before = self.counters()["lost_requests"]
         self.assertNotRemembered("grep -rn pat many")
         self.assertEqual(self.counters()["lost_requests"], before + 2)
-        # What was too much is not looked at once more, and what it reads may have become less only later, or for who forgot.
+        # What was too much is not hashed once more, and what it reads may have become less only later, or for who forgot.
         os.remove(self.session.path("many/b"))
         self.assertNotRemembered("grep -rn pat many")
         self.assertEqual(self.counters()["lost_requests"], before + 4)
@@ -461,7 +458,7 @@ class NotAnswered(RequestsTest):
         self.assertAnswered("grep -rn pat src")
         self.assertIn(ANSWER, other.shell("grep -rn pat src"))
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         for words in (("--all",), ("src/f3.c",), ("src",)):
             self.session.seen("forget", "--all", "--session", "test")
             self.remember("grep -rn pat src")
@@ -470,7 +467,7 @@ class NotAnswered(RequestsTest):
                 self.run_once("grep -rn pat src")
         self.assertEqual(self.session.seen("forget", "nope", "--session", "test", check=False).returncode, 1)
 
-    def test_insists(self):
+    def test_asked_again(self):
         self.remember("grep -rn pat src")
         self.assertAnswered("grep -rn pat src")
         for _ in range(11):  # this one, and the ten next
@@ -484,11 +481,11 @@ class NotAnswered(RequestsTest):
         self.assertNotRemembered("PATH=.:$PATH sed -n 1,60p f")
 
     def test_other_program(self):
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(shutil.which("sed"), folder)
-            self.remember("%s/sed -n 1,60p f" % folder)
-            os.utime(os.path.join(folder, "sed"), (1, 1))
-            self.run_once("%s/sed -n 1,60p f" % folder)
+        with tempfile.TemporaryDirectory() as directory:
+            shutil.copy(shutil.which("sed"), directory)
+            self.remember("%s/sed -n 1,60p f" % directory)
+            os.utime(os.path.join(directory, "sed"), (1, 1))
+            self.run_once("%s/sed -n 1,60p f" % directory)
 
     def test_damaged_lists(self):
         for number, damage in enumerate((lambda file: file.truncate(40), lambda file: file.truncate(0), lambda file: os.remove(file.name),
@@ -497,11 +494,11 @@ class NotAnswered(RequestsTest):
             command = "sed -n %d,80p f" % (number + 1)
             self.remember(command)
             found = 0
-            for folder, _, names in os.walk(os.path.join(self.session.folder, ".local")):
+            for directory, _, names in os.walk(os.path.join(self.session.directory, ".local")):
                 for name in names:
                     if name.startswith("inputs-"):
                         found += 1
-                        with open(os.path.join(folder, name), "r+b") as file:
+                        with open(os.path.join(directory, name), "r+b") as file:
                             damage(file)
             self.assertTrue(found)
             with self.subTest(number=number):
@@ -510,14 +507,14 @@ class NotAnswered(RequestsTest):
                 else:
                     self.assertRun(command)
             self.session.seen("forget", "--all", "--session", "test")
-            for folder, _, names in os.walk(os.path.join(self.session.folder, ".local")):
+            for directory, _, names in os.walk(os.path.join(self.session.directory, ".local")):
                 for name in names:
                     if name.startswith("inputs-"):
-                        os.remove(os.path.join(folder, name))
+                        os.remove(os.path.join(directory, name))
 
-    def test_state_folder_is_gone(self):
+    def test_state_directory_is_gone(self):
         self.remember("grep -rn pat src")
-        shutil.rmtree(os.path.join(self.session.folder, ".local"))
+        shutil.rmtree(os.path.join(self.session.directory, ".local"))
         self.assertRun("grep -rn pat src")
         self.assertRun("grep -rn pat src")
         self.assertGreater(self.counters()["lost_requests"], 0)
@@ -539,28 +536,28 @@ class Kinds(RequestsTest):
 
     def setUp(self):
         super().setUp()
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-        shutil.copy(HELPER, os.path.join(self.folder, "fold"))
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory)
+        shutil.copy(HELPER, os.path.join(self.directory, "fold"))
 
     def test_plain(self):
-        self.remember("%s/fold plain f" % self.folder)
-        self.assertAnswered("%s/fold plain f" % self.folder)
+        self.remember("%s/fold plain f" % self.directory)
+        self.assertAnswered("%s/fold plain f" % self.directory)
 
     def test_changed_while_it_runs(self):
         """What was changed after it was opened was perhaps not what was printed."""
         before = self.counters()["requests_remembered"]
-        self.assertRun("%s/fold late f" % self.folder)
+        self.assertRun("%s/fold late f" % self.directory)
         self.assertEqual(self.counters()["requests_remembered"], before + 1)
-        output = self.shell("(sleep 0.2; echo more >> g) > /dev/null & exec %s/fold late g" % self.folder)
+        output = self.shell("(sleep 0.2; echo more >> g) > /dev/null & exec %s/fold late g" % self.directory)
         self.assertEqual(output, lines("g"))
         self.assertEqual(self.counters()["requests_remembered"], before + 1)
 
-    def test_odd(self):
+    def test_unusual(self):
         for how in ("error", "perror", "fprintf", "fputs", "putc", "warn", "psignal", "buffered", "closed", "write", "writev", "syscall", "copy",
                     "stream", "getc", "read", "read_copy", "fork", "system", "thread", "makes", "chdir", "renames", "fails", "unflushed", "_exit"):
             with self.subTest(how=how):
-                self.assertNotRemembered("%s/fold %s f < g" % (self.folder, how))
+                self.assertNotRemembered("%s/fold %s f < g" % (self.directory, how))
 
 
 @needs_library("what a reader reads is looked at inside it")
@@ -632,30 +629,30 @@ class Failing(RequestsTest):
     """The program that would answer is not there: the reader runs, and nothing of an answer stands."""
 
     def test_no_program(self):
-        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-            os.makedirs(os.path.join(folder, "lib/seen"))
-            os.makedirs(os.path.join(folder, "bin"))
+        with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+            os.makedirs(os.path.join(directory, "lib/seen"))
+            os.makedirs(os.path.join(directory, "bin"))
             for name in ("lib/seen/libseen.so", "bin/seen"):
-                shutil.copy(os.path.join(os.path.dirname(os.path.dirname(SEEN)), name), os.path.join(folder, name))
+                shutil.copy(os.path.join(os.path.dirname(os.path.dirname(SEEN)), name), os.path.join(directory, name))
             import harness
             run = harness.RUN[:]
-            harness.RUN[0] = os.path.join(folder, "bin/seen")
+            harness.RUN[0] = os.path.join(directory, "bin/seen")
             try:
                 self._agent = self.session.agent()
             finally:
                 harness.RUN[:] = run
             self.addCleanup(self._agent.close)
             self.remember("grep -rn pat src")
-            os.rename(os.path.join(folder, "bin/seen"), os.path.join(folder, "bin/gone"))
+            os.rename(os.path.join(directory, "bin/seen"), os.path.join(directory, "bin/gone"))
             before = self.counters()
             self.assertRun("grep -rn pat src")
-            with open(os.path.join(folder, "bin/seen"), "wb") as file:
+            with open(os.path.join(directory, "bin/seen"), "wb") as file:
                 file.write(b"\x7fELF no program")
-            os.chmod(os.path.join(folder, "bin/seen"), 0o755)
+            os.chmod(os.path.join(directory, "bin/seen"), 0o755)
             self.assertRun("grep -rn pat src")
             self.assertEqual(self.counters()["requests_answered"], before["requests_answered"])
             self.assertEqual(self.counters()["bytes_saved"], before["bytes_saved"])
-            os.rename(os.path.join(folder, "bin/gone"), os.path.join(folder, "bin/seen"))
+            os.rename(os.path.join(directory, "bin/gone"), os.path.join(directory, "bin/seen"))
             self.assertAnswered("grep -rn pat src")
 
 

@@ -1,4 +1,4 @@
-"""Readers' commands that look like one that was given, and print something else."""
+"""Readers' commands that resemble one that was given, and print something else."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ ANSWER = b"[Command already run: "
 
 
 @needs_library("a reader's inputs are known only inside it")
-class OddTest(SessionTest):
+class UntrackableTest(SessionTest):
     def setUp(self):
         super().setUp()
         self.session.write("f", lines("f"))
@@ -37,7 +37,7 @@ class OddTest(SessionTest):
             self.assertTrue(self.agent.shell(command).startswith(ANSWER))
 
 
-class StandardInput(OddTest):
+class StandardInput(UntrackableTest):
     """It is another one each time, and nothing tells which."""
 
     def test_pipes_and_files(self):
@@ -51,12 +51,12 @@ class StandardInput(OddTest):
                 self.assertRun("cat f | %s%s" % (first, end), "cat g | %s%s" % (first, end))
                 self.assertRun("%s < f%s" % (first, end), "%s < g%s" % (first, end))
 
-    def test_told_of_and_not_read(self):
+    def test_listed_and_not_read(self):
         self.assertRun("stat - - - < f", "stat - - - < g")
         self.assertRun("stat -L /dev/stdin /dev/stdin /dev/stdin < f", "stat -L /dev/stdin /dev/stdin /dev/stdin < g")
 
 
-class Chance(OddTest):
+class Chance(UntrackableTest):
     def test_sort(self):
         for options in ("-R", "-uR", "--random-sort", "--sort=random", "--so=rand", "-k1,1R", "-k 1,1R", "-t x -k 1R"):
             self.assertRun("sort %s f" % options, "sort %s f" % options)
@@ -64,8 +64,8 @@ class Chance(OddTest):
             self.assertAnswered("sort %s f" % options)
 
 
-class Details(OddTest):
-    """What is told of files beside what is in them."""
+class Details(UntrackableTest):
+    """What commands report about files beside what is in them."""
 
     def test_where_links_lead(self):
         def change():
@@ -101,7 +101,7 @@ class Details(OddTest):
                                   ("POSIXLY_CORRECT=1", "ls -s d"), ("GREP_COLORS=ms=1", "grep --color=always -n line f")):
             self.assertRun(command, "%s %s" % (variable, command))
 
-    def test_folders(self):
+    def test_directories(self):
         number = iter(range(9))
         for command in ("cd d; ls", "cd d; ls -la", "cd d; grep -rn x", "cd d; grep -n x *", "ls -R", "grep -rn x .", "find d -type f", "wc d/*"):
             self.assertRun(command, command, between=lambda: self.session.write("d/new%d" % next(number), b"x\n"))

@@ -76,8 +76,8 @@ def symbols(files):
 
 
 def room_of(source):
-    folder = source.rpartition("/")[0]
-    return "shim/preload" if folder.startswith("shim/preload") else folder
+    directory = source.rpartition("/")[0]
+    return "shim/preload" if directory.startswith("shim/preload") else directory
 
 
 def uses(tables, exported):

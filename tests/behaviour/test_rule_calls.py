@@ -1,4 +1,4 @@
-"""Rules ([rule NAME]) inside a process: every door of libc, the programs that people use, and what is said of it."""
+"""Rules ([rule NAME]) inside a process: every call of libc, the programs that people use, and what is reported about it."""
 
 import errno
 import json
@@ -11,7 +11,7 @@ import unittest
 from harness import LIBRARY, SEEN, Session
 from operations import rows
 
-DOORS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs", "helpers", "libc_calls.py")
+LIBC_CALLS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs", "helpers", "libc_calls.py")
 RUN = [SEEN, "run", "--via", "preload", "--quiet"]
 
 
@@ -43,11 +43,11 @@ class Case(unittest.TestCase):
         counters = self.session.status()["counters"]
         return {name[6:]: counters[name] for name in counters if name.startswith("rules_") and counters[name]}
 
-    def snapshot(self, folder):
+    def snapshot(self, directory):
         """All that is there: content, mode, owner, time of change."""
         found = {}
-        for path, folders, files in os.walk(folder):
-            for name in [".", *folders, *files]:
+        for path, directories, files in os.walk(directory):
+            for name in [".", *directories, *files]:
                 at = os.path.normpath(os.path.join(path, name))
                 stat = os.lstat(at)
                 content = open(at, "rb").read() if name in files and not os.path.islink(at) else None
@@ -55,35 +55,35 @@ class Case(unittest.TestCase):
         return found
 
 
-class Doors(Case):
+class LibcCalls(Case):
     def make(self, name):
-        folder = self.session.path(name + "/f")
-        os.makedirs(folder + "/full")
-        os.mkdir(folder + "/empty")
+        directory = self.session.path(name + "/f")
+        os.makedirs(directory + "/full")
+        os.mkdir(directory + "/empty")
         for file in ("file", "full/inner"):
-            with open(os.path.join(folder, file), "wb") as made:
+            with open(os.path.join(directory, file), "wb") as made:
                 made.write(b"content\n")
-        shutil.copy("/bin/true", folder + "/program")
-        return folder
+        shutil.copy("/bin/true", directory + "/program")
+        return directory
 
     def call(self, access):
-        """Each door of an access on a folder for which a rule denies it, and on one for which another logs it."""
+        """Each call of an access on a directory for which a rule denies it, and on one for which another logs it."""
         refused, free = self.make("refused"), self.make("free")
         before = self.snapshot(refused)
         done = self.run_seen([*rule("no", op=access, path="./refused/f", action="deny"), *rule("yes", op=access, path="./free/f")],
-                             sys.executable, DOORS, access, refused, free)
+                             sys.executable, LIBC_CALLS, access, refused, free)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         said = [json.loads(line) for line in done.stdout.splitlines()]
-        denied = {name: error for folder, name, error in said if folder == refused}
-        passed = {name: error for folder, name, error in said if folder == free}
+        denied = {name: error for directory, name, error in said if directory == refused}
+        passed = {name: error for directory, name, error in said if directory == free}
         self.assertTrue(denied)
         self.assertEqual({name: error for name, error in denied.items() if error != errno.EACCES}, {})
         # an extended attribute may not be possible, or not be there
-        odd = {name for name in passed if "xattr" in name or "removexattr" in name}
-        self.assertEqual({name: error for name, error in passed.items() if name not in odd}, dict.fromkeys(set(passed) - odd, 0))
+        of_attributes = {name for name in passed if "xattr" in name or "removexattr" in name}
+        self.assertEqual({name: error for name, error in passed.items() if name not in of_attributes}, dict.fromkeys(set(passed) - of_attributes, 0))
         self.assertEqual(self.snapshot(refused), before)
         hits = self.ruled("rule", "access", "action", "error")
-        # each is told once: a call that another function makes is not asked about twice
+        # each is recorded once: a call that another function makes is not asked about twice
         self.assertEqual([hit for hit in hits if hit[0] == "no"], [("no", access, "deny", "EACCES")] * len(denied))
         self.assertGreaterEqual(hits.count(("yes", access, "log", None)), len(passed))
         counters = self.counters()
@@ -97,8 +97,8 @@ class Doors(Case):
     SHELLS = ["_IO_popen", "popen", "system"]
 
     def test_each_function_that_asks_is_called(self):
-        """The tables of shim/ say which ask the rules: each of them is one of the doors."""
-        done = subprocess.run([sys.executable, DOORS, "all", self.make("free")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+        """The tables of shim/ say which ask the rules: each of them is one of these calls."""
+        done = subprocess.run([sys.executable, LIBC_CALLS, "all", self.make("free")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
         called = set(json.loads(done.stdout.splitlines()[-1]))
         asks = {row[0] for row in rows("shim/call/operations.def", "OPERATION") if "RULES" in row[4]}
         names = {name for name, operation in rows("shim/preload/hooks.def", "HOOK") if operation in asks}
@@ -143,7 +143,7 @@ class Doors(Case):
         self.call("exec")
 
 
-# What people do to a file `f/file` in a folder that a rule protects; the access that stops it.
+# What people do to a file `f/file` in a directory that a rule protects; the access that stops it.
 WAYS = {
     "read": ("cat f/file", "head f/file", "grep x f/file", "cp f/file g", "cat < f/file", "perl -pe 1 f/file", "sort f/file",
              "python3 -c 'open(\"f/file\")'", "dd if=f/file of=g", "tar cf g f/file", "cd f && cat ./file", "cd f && cat ../f/file", "find f -name file -exec cat {} +"),
@@ -192,7 +192,7 @@ class Programs(Case):
             self.session.seen("rm", "--session", "test", check=False)
 
     def test_nothing_there(self):
-        """Who only tries finds that there is nothing, and no rule is said to hold."""
+        """Who only tries finds that there is nothing, and no rule is reported as a hit."""
         flags = rule("no", op="any", path="none* sub/none*", action="deny")
         script = """
 import os
@@ -230,10 +230,10 @@ class Matching(Case):
         for name in ("a", "b", "sub/a", "sub/deep/a", "sub/b", "node_modules/a", ".env", "sub/.env.local"):
             os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
             self.session.write(name, b"x\n")
-        self.outside = os.path.join(self.session.folder, "outside")
-        os.mkdir(self.outside)
+        self.beyond = os.path.join(self.session.directory, "outside")
+        os.mkdir(self.beyond)
         for name in ("a", ".env"):
-            with open(os.path.join(self.outside, name), "w") as file:
+            with open(os.path.join(self.beyond, name), "w") as file:
                 file.write("x\n")
         self.files = ("a", "b", "sub/a", "sub/deep/a", "node_modules/a", "../outside/a")
 
@@ -243,7 +243,7 @@ class Matching(Case):
     def test_globs(self):
         for keys, expected in (({"path": "a"}, ["a", "sub/a", "sub/deep/a", "node_modules/a", "../outside/a"]), ({"path": "./a"}, ["a"]),
                                ({"path": "sub"}, ["sub/a", "sub/deep/a"]), ({"path": "./sub/*/a"}, ["sub/deep/a"]), ({"path": "./**/a"}, ["a", "sub/a", "sub/deep/a", "node_modules/a"]),
-                               ({"path": "."}, ["a", "b", "sub/a", "sub/deep/a", "node_modules/a"]), ({"path": self.outside}, ["../outside/a"]),
+                               ({"path": "."}, ["a", "b", "sub/a", "sub/deep/a", "node_modules/a"]), ({"path": self.beyond}, ["../outside/a"]),
                                ({"path": "/a"}, []), ({"path": "~/outside/*"}, ["../outside/a"]), ({"path": "~/workspace/sub ./b"}, ["b", "sub/a", "sub/deep/a"]),
                                ({"path": "a", "except": "./sub"}, ["a", "node_modules/a", "../outside/a"]), ({"path": "a", "except": "./sub ~/outside"}, ["a", "node_modules/a"]),
                                ({"path": "a", "where": "workspace"}, ["a", "sub/a", "sub/deep/a", "node_modules/a"]), ({"path": "a", "where": "outside"}, ["../outside/a"]),
@@ -290,24 +290,24 @@ class Matching(Case):
                 self.assertIn(line, done.stderr.decode())
                 self.assertEqual(done.stderr.count(b"\n"), 1)
 
-    def test_whoever_it_is(self):
-        """Excluded files, ignored programs, a session that only observes, a process that nobody knows."""
+    def test_any_process(self):
+        """Excluded files, ignored programs, a session that only observes, a process on no record."""
         for flags in (["-c", "paths.exclude=a"], ["--ignore", "cat"], ["--mode", "observe"], ["--journal-level", "off"]):
             with self.subTest(flags):
                 self.assertEqual(self.denied([*self.no(path="./a"), *flags], "a", "b"), ["a"])
-        os.mkfifo(os.path.join(self.session.folder, "go"))
+        os.mkfifo(os.path.join(self.session.directory, "go"))
         run = subprocess.Popen([*RUN, "--session", "lone", *self.no(path="./a"), "--", "sh", "-c", "echo $SEEN_SESSION; read x < ../go"],
                                cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        folder = run.stdout.readline().decode().strip()
+        directory = run.stdout.readline().decode().strip()
         stranger = subprocess.run(["/bin/cat", "a"], cwd=self.session.workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  env={**self.session.environment, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": folder})
-        with open(os.path.join(self.session.folder, "go"), "w") as go:
+                                  env={**self.session.environment, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": directory})
+        with open(os.path.join(self.session.directory, "go"), "w") as go:
             go.write("x\n")
         run.communicate()
         self.assertIn(b"Permission denied", stranger.stderr)
 
     def test_own_program(self):
-        """seen itself does what it has to do, also below a run in which nothing may be done outside."""
+        """seen itself does what it has to do, also below a run in which nothing may be done beyond the workspace."""
         flags = [*rule("out", op="write create delete list read", where="outside", **{"except": "/dev"}, action="deny"), *rule("run", op="exec", exe="sh dash bash", action="deny")]
         status, output, errors = self.shell(flags, "'%s' forget --all; echo $?; '%s' status --json > /dev/null; echo $?" % (SEEN, SEEN))
         self.assertEqual((status, output.split()[-2:]), (0, ["0", "0"]), errors)
@@ -316,7 +316,7 @@ class Matching(Case):
         """It may add rules, which hold in the workspace, and neither change nor switch off any."""
         self.session.write(".seen.ini", b"[rule mine]\nop = read\npath = a /**\naction = deny\n")
         self.assertEqual(self.denied([], *self.files), ["a", "b", "sub/a", "sub/deep/a", "node_modules/a"])
-        trusted = os.path.join(self.session.folder, "trusted.ini")
+        trusted = os.path.join(self.session.directory, "trusted.ini")
         with open(trusted, "w") as file:
             file.write("[rule yours]\nop = read\npath = b\naction = deny\n")
         for text, line in ((b"[rule yours]\nexcept = **\n", ":1: a workspace's .seen.ini may only add rules: [rule yours] is there already, by %s:1" % trusted),
@@ -327,7 +327,7 @@ class Matching(Case):
                 done = self.run_seen(["--config", trusted], "cat", "b")
                 self.assertEqual(done.returncode, 125)
                 self.assertIn(line, done.stderr.decode())
-        # what a trusted source says of that name counts alone
+        # only what a trusted source sets for that name counts
         self.session.write(".seen.ini", b"[rule mine]\nop = read\npath = a\nexcept = **\naction = log\n")
         self.assertEqual(self.denied(rule("mine", action="deny"), "a"), [])
         self.session.write(".seen.ini", b"[processes]\nignore = *\n[paths]\nexclude = **\n")
@@ -337,7 +337,7 @@ class Matching(Case):
 HOSTILE = (b"a b", b"new\nline", b"\x1b[31mred", b"\xff\xfe", b"<script>", b"'\"$(x)`", b"\xe2\x80\xae", b"-rf", b"x" * 255)
 
 
-class Told(Case):
+class Reported(Case):
     def agent(self, *flags):
         agent = self.session.agent(*flags)
         self.addCleanup(agent.close)
@@ -369,17 +369,17 @@ class Told(Case):
         self.assertRegex(text, r"rules +1 denied, 1 that fail the run, 13 warned of, 1 logged")
 
     def test_hostile_names(self):
-        """They are told as text, in one line, and found again in the log."""
-        folder = os.fsencode(self.session.path("h"))
-        os.mkdir(folder)
+        """They are logged as text, in one line, and found again in the log."""
+        directory = os.fsencode(self.session.path("h"))
+        os.mkdir(directory)
         for name in HOSTILE:
-            with open(folder + b"/" + name, "wb") as file:
+            with open(directory + b"/" + name, "wb") as file:
                 file.write(b"x\n")
         agent = self.agent(*rule("no", op="read", path="./h", action="deny"))
         errors = self.errors(agent, "python3 -c 'import os\nfor name in os.listdir(b\"h\"):\n try: open(b\"h/\" + name)\n except PermissionError: pass'")
-        told = errors.splitlines()
-        self.assertEqual(len(told), len(HOSTILE), errors)
-        for line in told:
+        reported = errors.splitlines()
+        self.assertEqual(len(reported), len(HOSTILE), errors)
+        for line in reported:
             self.assertRegex(line, r"^seen: h/.*: not read: rule no does not allow it$")
             self.assertTrue(line.isprintable() or "\u202e" in line, line)
         self.assertEqual(len(self.ruled("path")), len(HOSTILE))
@@ -419,7 +419,7 @@ class Told(Case):
 class Cost(Case):
     def calls(self, flags):
         """System calls of a program that opens, makes, renames and removes files, and starts another."""
-        trace = os.path.join(self.session.folder, "trace")
+        trace = os.path.join(self.session.directory, "trace")
         script = "import os\nfor i in range(50):\n open('x', 'w').close(); open('x').close(); os.rename('x', 'y'); os.unlink('y')\nos.spawnv(os.P_WAIT, '/bin/true', ['true'])"
         done = self.run_seen(flags, "strace", "-f", "-qq", "-o", trace, sys.executable, "-I", "-S", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)

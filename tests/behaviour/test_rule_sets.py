@@ -1,4 +1,4 @@
-"""Ready-made rules, and what a run ends with when one is hit; by each way in.  What they speak of: tests/unit/config/test_rule_sets.c."""
+"""Ready-made rules, and what a run ends with when one is hit; by each mechanism.  What they speak of: tests/unit/config/test_rule_sets.c."""
 
 import json
 import os
@@ -62,7 +62,7 @@ class Actions(Case):
         self.assertEqual((code, lines, self.hits(), self.counters()), (0, [], [], {}))
 
     def test_what_is_there_already_is_not_made(self):
-        """Many programs make a folder that is there, and take EEXIST for success, but not EACCES."""
+        """Many programs make a directory that is there, and take EEXIST for success, but not EACCES."""
         script = ("import os\nfor call in ('mkdir', 'mkfifo', 'link', 'symlink', 'exclusive'):\n try:\n"
                   "  os.mkdir('d') if call == 'mkdir' else os.mkfifo('d') if call == 'mkfifo' else os.link('plain', 'd') if call == 'link' else "
                   "os.symlink('plain', 'd') if call == 'symlink' else os.open('d', os.O_CREAT | os.O_EXCL | os.O_WRONLY)\n"
@@ -108,18 +108,18 @@ class Actions(Case):
                                      "rule env.path=.env .env.*", "-c", "rule env.action=warn")[0], 0)
         self.assertEqual(self.counters(), {"rules_warned": 3})
 
-    def test_outside(self):
-        folder = os.path.join(self.session.folder, "elsewhere")
-        os.mkdir(folder)
+    def test_beyond(self):
+        directory = os.path.join(self.session.directory, "elsewhere")
+        os.mkdir(directory)
         options = ("--rules=outside:deny", "-c", "rule outside.except=", "-c", "rule outside.except=/dev /proc")
-        code, _, _ = self.run_it("echo x > %s/f; mkdir %s/d; echo x > inside; echo x > /dev/null; ls %s" % (folder, folder, folder), *options)
-        self.assertEqual((code, os.listdir(folder), self.session.read("inside")), (0, [], b"x\n"))
+        code, _, _ = self.run_it("echo x > %s/f; mkdir %s/d; echo x > inside; echo x > /dev/null; ls %s" % (directory, directory, directory), *options)
+        self.assertEqual((code, os.listdir(directory), self.session.read("inside")), (0, [], b"x\n"))
         self.assertEqual([(hit[0], hit[3]) for hit in self.hits()], [("outside", "f"), ("outside", "d")])
 
     def test_own_programs_of_a_credential(self):
         for name in ("npm", "other"):
-            shutil.copy("/bin/cat", os.path.join(self.session.folder, name))
-        with open(os.path.join(self.session.folder, ".npmrc"), "w") as file:
+            shutil.copy("/bin/cat", os.path.join(self.session.directory, name))
+        with open(os.path.join(self.session.directory, ".npmrc"), "w") as file:
             file.write("token\n")
         self.run_it("cd ..; ./npm .npmrc; ./other .npmrc", "--rules=secrets")
         self.assertEqual([hit[:2] for hit in self.hits()], [("secrets-registry", "read")])
@@ -127,7 +127,7 @@ class Actions(Case):
 
 @unittest.skipIf(VIA == "supervise", "says itself which mechanism it is about")
 class Holds(Case):
-    """A rule that denies or fails holds, or somebody is told that it does not."""
+    """A rule that denies or fails holds, or a line reports that it does not."""
 
     def start(self, *words, env=None):
         done = subprocess.run([SEEN, "run", "--session", "test", *words], cwd=self.session.workspace, env={**self.session.environment, **(env or {})},
@@ -196,13 +196,13 @@ class FailOn(Case):
         self.assertEqual(self.counters(), {"rules_logged": 1})
 
     def test_a_session_in_use_keeps_its_rules(self):
-        folder = self.session.folder
+        directory = self.session.directory
         first = subprocess.Popen([SEEN, "run", "--via", VIA, "--session", "test", "--", "bash", "-c",
-                                  "echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done" % (folder, folder)],
+                                  "echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done" % (directory, directory)],
                                  cwd=self.session.workspace, env=self.session.environment)
-        wait_until(lambda: os.path.exists(folder + "/up"), 60)
+        wait_until(lambda: os.path.exists(directory + "/up"), 60)
         code, output, lines = self.run_it("cat .env", "--rules=secrets:fail")
-        with open(folder + "/go", "w"):
+        with open(directory + "/go", "w"):
             pass
         self.assertEqual(first.wait(60), 0)
         self.assertEqual((code, output), (INCOMPLETE, "PASSWORD=1\n"))
@@ -219,17 +219,17 @@ class FailOn(Case):
     @unittest.skipIf(VIA == "preload", "there is no supervisor")
     @unittest.skipUnless(BUSYBOX, "no busybox")
     def test_supervisor_dies(self):
-        folder = self.session.folder
+        directory = self.session.directory
         process = subprocess.Popen([SEEN, "run", "--via", VIA, "--session", "test", "--rules=secrets:deny", "--fail-on=rule,unobserved", "--",
                                     "bash", "-c", "busybox cat .env; echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done; busybox cat .env"
-                                    % (folder, folder)], cwd=self.session.workspace, env=self.session.environment,
+                                    % (directory, directory)], cwd=self.session.workspace, env=self.session.environment,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wait_until(lambda: os.path.exists(folder + "/up"), 60)
+        wait_until(lambda: os.path.exists(directory + "/up"), 60)
         for pid, name in self.session.helpers():
             if name == "seen-supervisor":
                 os.kill(pid, signal.SIGKILL)
         wait_until(lambda: "seen-supervisor" not in [name for _, name in self.session.helpers()], 60)
-        with open(folder + "/go", "w"):
+        with open(directory + "/go", "w"):
             pass
         output, errors = process.communicate(timeout=60)
         # what it refused is refused, and known; from then on it goes on

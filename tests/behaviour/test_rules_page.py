@@ -10,7 +10,7 @@ PAGE = (SOURCE / "docs" / "rules.md").read_text()
 
 class Page(Case):
     def test_sets(self):
-        told = {rule: ops.strip() for rule, ops in re.findall(r"(?m)^\| `([a-z-]+)` \| ([a-z ]+) \| ", PAGE)}
+        documented = {rule: ops.strip() for rule, ops in re.findall(r"(?m)^\| `([a-z-]+)` \| ([a-z ]+) \| ", PAGE)}
         shipped = {}
         for path in sorted((SOURCE / "config/data/rules").glob("*.ini")):
             self.assertIn(f"| **`{path.stem}`** |", PAGE)
@@ -20,7 +20,7 @@ class Page(Case):
                 shipped[section.split()[1]] = sections[section]["op"]
                 self.assertEqual(sections[section]["action"], "warn", section)
                 self.assertTrue(section.split()[1].startswith(path.stem), section)
-        self.assertEqual({rule: ops for rule, ops in told.items() if rule in shipped}, shipped)
+        self.assertEqual({rule: ops for rule, ops in documented.items() if rule in shipped}, shipped)
 
     def test_exit_codes(self):
         table = {text: number for number, text in re.findall(r'EXIT\(\w+, (1[456]), "`run`: .*?(?:--fail-on=)(\w+)\)"\)',

@@ -99,7 +99,7 @@ class Statuses(Case):
 
 
 class FailOn(Case):
-    """What is found by each way in is told in tests/behaviour/test_fail_on.py."""
+    """What is found by each mechanism is in tests/behaviour/test_fail_on.py."""
 
     def fail_on(self, what, *words, code, **more):
         return self.seen("run", "--session", "s", *what, "--", *words, code=code, **more).stderr.decode()
@@ -115,7 +115,7 @@ class FailOn(Case):
         self.seen("run", "--fail-on=", "--", "true", code=0)
         self.assertIn(b"did you mean 'stale'", self.seen("run", "--fail-on", "stales", "--", "true", code=125).stderr)
 
-    def test_a_gate_that_cannot_look_does_not_pass(self):
+    def test_a_gate_that_observed_nothing_does_not_pass(self):
         line = self.fail_on(("--fail-on=stale", "--mode=off"), "sh", "-c", "exit 4", code=16)
         self.assertEqual(line, "seen: status 16, the command's own was 4: nothing was observed: [session] mode = off, set by --mode\n")
         (self.work / ".seen.ini").write_text("[session]\nmode = off\n")
@@ -140,7 +140,7 @@ class Summary(Case):
             self.assertIn(part, text)
         self.assertEqual(self.seen("run", "--summary", "--quiet", "--", "true", code=0).stderr, b"")
 
-    def test_tables_that_are_full_are_told_once(self):
+    def test_tables_that_are_full_are_reported_once(self):
         script = "for i in $(seq %d); do echo >> $i; done"
         words = ("run", "--summary", "--session", "full", "-c", "session.files=128", "--agent-is", "outside", "--", "sh", "-c")
         self.assertNotIn(b"no room", self.seen(*words, script % 40, code=0).stderr)
@@ -234,7 +234,7 @@ class Signals(Case):
 
 
 class ModeOffByAWorkspace(Case):
-    """A .seen.ini that switches everything off, as an agent may write it, is told of."""
+    """A .seen.ini that switches everything off, as an agent may write it, is reported."""
 
     def test_it_is_said_twice(self):
         (self.work / ".seen.ini").write_text("\n[session]\nmode = off\n")
@@ -244,7 +244,7 @@ class ModeOffByAWorkspace(Case):
             done = self.seen("run", *words, "--", "sh", "-c", "echo ran; exit 3", code=3, stderr=subprocess.STDOUT)
             self.assertEqual([line for line in done.stdout.splitlines() if line != b"ran" or len(lines) > 1], lines)
 
-    def test_who_says_so_himself_is_not_told(self):
+    def test_a_declared_choice_is_not_reported(self):
         (self.work / ".seen.ini").write_text("[session]\nmode = off\n")
         self.assertEqual(self.seen("run", "--summary", "--mode", "off", "--", "true", code=0).stderr, b"")
         self.assertEqual(self.seen("run", "--summary", "--", "true", code=0, env={"SEEN_SESSION_MODE": "off"}).stderr, b"")
@@ -260,8 +260,8 @@ class Launchers(Case):
         self.program("programs", "#!/bin/sh\necho real \"$@\"\n")
         self.env["PATH"] = f"{self.top}/launchers:{self.top}/programs:{self.env['PATH']}"
 
-    def program(self, folder, text):
-        path = self.top / folder / "agent"
+    def program(self, directory, text):
+        path = self.top / directory / "agent"
         path.write_text(text)
         path.chmod(0o755)
         return path

@@ -32,7 +32,7 @@ static void *work(void *name)
 	close(fd);
 	return NULL;
 }
-/* Words end on the stack and the heap, with bytes behind them that nobody wrote. */
+/* Words end on the stack and the heap, with bytes behind them that were never written. */
 int main(int argc, char **argv)
 {
 	char name[64], other[64], shell[20], line[100], *bytes = malloc(5), *words[2] = { malloc(5), NULL };
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	printf("%d %d %d\n", rename(name, other), link(other, name), truncate(name, 1));
 	printf("%d %d %d %d\n", unlink(name), symlink(other, name), stat(name, &stat_), unlink(name));
 	printf("%d %d\n", chmod(other, 0600), unlink(other));
-	pthread_create(&a, 0, work, "odd"), pthread_create(&b, 0, work, "odd"), pthread_join(a, 0), pthread_join(b, 0);
+	pthread_create(&a, 0, work, "wrong"), pthread_create(&b, 0, work, "wrong"), pthread_join(a, 0), pthread_join(b, 0);
 	fflush(stdout);
 	if (argc == 1) {
 		posix_spawn(&child, shell, 0, 0, words, environ), waitpid(child, 0, 0);
@@ -90,7 +90,7 @@ class Programs(unittest.TestCase):
 
     def build(self, name, command):
         """The program's path; None where the compiler or its runtime is not there."""
-        source, program = (os.path.join(self.session.folder, file) for file in ("program.c", name))
+        source, program = (os.path.join(self.session.directory, file) for file in ("program.c", name))
         with open(source, "w", encoding="ascii") as file:
             file.write(SOURCE)
         if not shutil.which(command[0]) or subprocess.run([*command, "-w", "-pthread", "-o", program, source], check=False,

@@ -1,5 +1,5 @@
 """Context windows: what one conversation was given is not what another was.  Agents within agents, side by side, run again; and
-what an agent's hooks say of those that its process holds."""
+what an agent's hooks report about those that its process holds."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ class Apart(Case):
         self.assertNotice(one.shell("cat f"))
         self.assertEqual(len({scope["id"] for scope in self.session.status()["scopes"]}), 2)
 
-    def test_forgotten_by_one(self):
+    def test_invalidated_by_one(self):
         one, two = self.agent, self.other_agent()
         self.again(one)
         self.again(two)
@@ -53,8 +53,8 @@ class Apart(Case):
         inner = ("import subprocess,sys;"
                  "run=lambda: sys.stdout.buffer.write(subprocess.run(['bash','-c','cat f'],stdout=subprocess.PIPE).stdout+b'----');"
                  "run();run()")
-        os.mkdir(os.path.join(self.session.folder, "bin"))
-        name = os.path.join(self.session.folder, "bin", "claude")
+        os.mkdir(os.path.join(self.session.directory, "bin"))
+        name = os.path.join(self.session.directory, "bin", "claude")
         with open(name, "w", encoding="utf-8") as file:
             file.write("#!%s\n%s\n" % (sys.executable, inner))
         os.chmod(name, 0o755)
@@ -99,7 +99,7 @@ class Forks(Case):
         self.assertNotice(self.agent.shell("cat f"), "f")
         self.assertEqual(len({scope["pid"] for scope in self.session.status()["scopes"]}), 3)
 
-    def test_forgotten_by_the_agent(self):
+    def test_invalidated_by_the_agent(self):
         """Its hooks do not say which of its processes they mean."""
         for worker in self.workers:
             self.shell(worker, "cat f")
@@ -200,7 +200,7 @@ class Hooks(Case):
         self.again(self.agent)
 
     def test_one_read_across_a_sub_agent(self):
-        """A file that began to be read before it and was read to its end after it was given to nobody."""
+        """A file that began to be read before it and was read to its end after it was given to no scope."""
         self.agent.run(["bash", "-c", "exec 3< f; cat <&3 > /dev/null; %s forget --hook SubagentStart; cat f; "
                                       "%s forget --hook SubagentStop" % (SEEN, SEEN)])
         self.again(self.agent)
@@ -215,17 +215,17 @@ class Hooks(Case):
         self.agent.run([SEEN, "forget", "--hook", "PreCompact"])
         self.again(self.agent)
 
-    def test_outside_of_any_session(self):
+    def test_beyond_any_session(self):
         """It succeeds, says nothing, and makes nothing."""
         for env in ({}, {"SEEN_SESSION": ""}, {"SEEN_SESSION": "nosuch"}, {"SEEN_SESSION": "/nosuch"}, {"SEEN_SESSION": "../x"},
                     {"SEEN_SESSION": self.session.workspace}, {"SEEN_CONFIG": "/nosuch"}, {"SEEN_NOTICE_MIN_BYTES": "nonsense"}):
             done = subprocess.run([SEEN, "forget", "--hook", "PreCompact"], env={**self.session.environment, **env}, timeout=20,
                                   cwd=self.session.workspace, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual((done.returncode, done.stdout), (0, b""), env)
-        self.assertEqual(os.listdir(self.session.folder + "/run"), [])
+        self.assertEqual(os.listdir(self.session.directory + "/run"), [])
 
-    def test_outside_agent(self):
-        """With the agent outside, the session is what is forgotten."""
+    def test_external_agent(self):
+        """With an external agent, the session is what is forgotten."""
         for expected in (self.assertReal, self.assertNotice):
             output = self.session.seen("run", "--quiet", "--session", "test", "--agent-is", "outside", "--", "cat", "f").stdout
             expected(output, self.data if expected == self.assertReal else None)
@@ -263,7 +263,7 @@ class OtherAnswers(Case):
         self.assertReal(self.agent.shell("cat f"), self.session.read("f"))
         after()
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         self.check(lambda: self.agent.shell("%s forget --hook PreCompact" % SEEN), lambda: None)
 
     def test_while_a_sub_agent_works(self):
@@ -282,7 +282,7 @@ class Whitelisted(Case):
         return base64.b64decode(self.agent.ask(do="read", path="f")["output"])
 
     def test_sub_agents(self):
-        """The agent's own reads are no different."""
+        """The agent's in-process reads are no different."""
         if VIA != "preload":
             self.skipTest("own reads are the library's")
         self.assertReal(self.read(), self.data)

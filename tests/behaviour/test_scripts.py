@@ -1,4 +1,4 @@
-"""scripts/lib.sh and scripts/test on machines that are not this one: what is installed, for which tests, and what is said; and what
+"""scripts/lib.sh and scripts/test on machines that are not this one: what is installed, for which tests, and what is printed; and what
 tests/support/run-unittest makes of a file."""
 import os
 import shutil
@@ -50,7 +50,7 @@ class Scripts(Case):
         self.assertLess(set(unit), set(self.missing()))
 
     def test_a_package_of_two_architectures(self):
-        """dpkg-query tells of each."""
+        """dpkg-query reports on each."""
         self.tool("dpkg-query", r"""[ "${!#}" = there ] || exit 1; case $* in *'\n'*) printf 'installed\ninstalled\n' ;; *) printf installedinstalled ;; esac""")
         self.assertEqual(self.lib("package_present there")[0], 0)
         self.assertEqual(self.lib("package_present nowhere")[0], 1)

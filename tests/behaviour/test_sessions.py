@@ -1,11 +1,11 @@
-"""status, files, forget: what they say of a session, and what forgetting does."""
+"""status, files, forget: what they report about a session, and what forgetting does."""
 import json
 import os
 import re
 import time
 import unittest
 
-from driver import NOTICE, SANITIZED, Case, Terminal, SEEN, text_of
+from driver import SANITIZED, Case, Terminal, SEEN, text_of
 
 TIME = re.compile(r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
 
@@ -38,11 +38,11 @@ class Finding(Case):
         self.assertEqual(self.json("status", env={"SEEN_SESSION": "old"})["session"]["name"], "old")
         self.assertEqual(self.json("status", "--session", "old", env={"SEEN_SESSION": "new"})["session"]["name"], "old")
         self.assertEqual(self.json("status", cwd=elsewhere)["session"]["name"], "other")
-        folder = str(self.session_folder("old"))
-        self.assertEqual(self.json("status", "--session", folder)["session"]["name"], "old")
+        directory = str(self.session_directory("old"))
+        self.assertEqual(self.json("status", "--session", directory)["session"]["name"], "old")
 
     def test_below_a_workspace(self):
-        """Where no git says what the workspace is, a folder below one belongs to it."""
+        """Where no git says what the workspace is, a directory below one belongs to it."""
         below = self.work / "a" / "b"
         below.mkdir(parents=True)
         self.seen("run", "--session", "top", "--", "true", code=0)
@@ -66,7 +66,7 @@ class Status(Case):
         first, second, third = self.agent("cat a.txt", "cat a.txt", "cat a.txt")
         self.assert_content(first)
         self.assert_notice(second)
-        self.assert_content(third)  # the model insists
+        self.assert_content(third)  # the model asks again
         status = self.json("status")
         self.assertEqual(status["schema"], "seen/status/1")
         counters = status["counters"]
@@ -75,7 +75,7 @@ class Status(Case):
         self.assertEqual(counters["bytes_saved"], len(text_of()) - len(second))
         self.assertEqual(status["tokens_saved_estimate"], (counters["bytes_saved"] * 2 + 6) // 7)
         self.assertEqual(status["session"]["workspace"], str(self.work))
-        self.assertEqual(status["session"]["folder"], str(self.session_folder()))
+        self.assertEqual(status["session"]["folder"], str(self.session_directory()))
         self.assertEqual(status["session"]["mode"], "substitute")
         self.assertRegex(status["session"]["created"], TIME)
         self.assertEqual(status["files"], {"on_record": 1, "edited_by_agent": 0, "edited_by_tool": 0, "removed": 0})
@@ -83,7 +83,7 @@ class Status(Case):
         self.assertGreaterEqual(status["processes"]["observed"], 4)
         self.assertTrue(all(count == 0 for count in status["lost"].values()))
         memory = status["memory"]
-        self.assertEqual(memory["bytes"], os.stat(self.session_folder() / "segment").st_size)
+        self.assertEqual(memory["bytes"], os.stat(self.session_directory() / "segment").st_size)
         self.assertEqual(memory["tables"]["files"], {"used": 1, "capacity": 16384})
         self.assertLess(memory["arena_bytes_used"], memory["arena_bytes"])
         (scope,) = status["scopes"]
@@ -176,7 +176,7 @@ class Files(Case):
         self.assertIn(b"su: not on record", done.stderr)
         self.assertIn(b" a\n", done.stdout)
 
-    def test_odd_names(self):
+    def test_unusual_names(self):
         names = [b"bad\xff.txt", b"new\nline.txt", b"esc\x1b[31m.txt", b"back\\slash.txt", "ümlaut.txt".encode(), b" sp ace"]
         for name in names:
             self.file(name)
@@ -216,13 +216,13 @@ class Forget(Case):
         for name in names:
             if not os.path.exists(self.work / name):
                 self.file(name)
-            self.assert_content(self.outside(f"cat {name}"))
+            self.assert_content(self.external(f"cat {name}"))
 
     def test_path(self):
         self.known("a", "b")
         self.assertEqual(self.seen("forget", "a", code=0).stdout, b"")
-        self.assert_content(self.outside("cat a"))
-        self.assert_notice(self.outside("cat b"))
+        self.assert_content(self.external("cat a"))
+        self.assert_notice(self.external("cat b"))
         self.assertEqual(self.json("files", "a")["files"][0]["full_reads"], 2)  # the counts stay
 
     def test_not_on_record(self):
@@ -230,47 +230,47 @@ class Forget(Case):
         done = self.seen("forget", "nosuch", "a", "../elsewhere", code=1)
         self.assertIn(b"nosuch: not on record", done.stderr)
         self.assertIn(b"../elsewhere: not on record", done.stderr)
-        self.assert_content(self.outside("cat a"))  # the one that is on record was forgotten all the same
+        self.assert_content(self.external("cat a"))  # the one that is on record was forgotten all the same
 
     def test_all(self):
         self.known("a", "b")
         self.seen("forget", "--all", code=0)
-        self.assert_content(self.outside("cat a"))
-        self.assert_content(self.outside("cat b"))
-        self.assert_notice(self.outside("cat b"))
+        self.assert_content(self.external("cat a"))
+        self.assert_content(self.external("cat b"))
+        self.assert_notice(self.external("cat b"))
 
-    def test_relative_symlink_deleted_folder(self):
+    def test_relative_symlink_deleted_directory(self):
         (self.work / "sub").mkdir()
         self.known("a", "sub/b", "sub/c")
         os.symlink(self.work / "a", self.top / "link")
         self.seen("forget", "../link", cwd=self.work, code=0)
-        self.assert_content(self.outside("cat a"))
+        self.assert_content(self.external("cat a"))
         self.seen("forget", "./../sub//b", cwd=self.work / "sub", env={"SEEN_SESSION": "s"}, code=0)
-        self.assert_content(self.outside("cat sub/b"))
-        self.assert_notice(self.outside("cat sub/c"))
+        self.assert_content(self.external("cat sub/b"))
+        self.assert_notice(self.external("cat sub/c"))
         self.seen("forget", "sub", code=0)
-        self.assert_content(self.outside("cat sub/c"))
+        self.assert_content(self.external("cat sub/c"))
         os.symlink(self.work, self.top / "way")
         os.unlink(self.work / "a")
         self.seen("forget", str(self.top / "way" / "a"), code=0)
 
     def test_scope(self):
         self.known("a")
-        self.assert_content(self.outside("cat a", env={"SEEN_SCOPE": "two"}))
+        self.assert_content(self.external("cat a", env={"SEEN_SCOPE": "two"}))
         scopes = {scope["name"]: scope["id"] for scope in self.json("status")["scopes"]}
         self.assertEqual(set(scopes), {"session", "two"})
         self.seen("forget", "--scope", "two", "a", code=0)
-        self.assert_content(self.outside("cat a", env={"SEEN_SCOPE": "two"}))
-        self.assert_notice(self.outside("cat a"))
-        self.assert_notice(self.outside("cat a", env={"SEEN_SCOPE": "two"}))
+        self.assert_content(self.external("cat a", env={"SEEN_SCOPE": "two"}))
+        self.assert_notice(self.external("cat a"))
+        self.assert_notice(self.external("cat a", env={"SEEN_SCOPE": "two"}))
         self.seen("forget", "--scope", scopes["session"], "--all", code=0)
-        self.assert_content(self.outside("cat a"))
+        self.assert_content(self.external("cat a"))
         self.file("b")
         self.known("b")
-        self.assert_content(self.outside("cat b", env={"SEEN_SCOPE": "two"}))
+        self.assert_content(self.external("cat b", env={"SEEN_SCOPE": "two"}))
         self.seen("forget", "--scope", scopes["session"], "--all", code=0)
-        self.assert_content(self.outside("cat b"))
-        self.assert_notice(self.outside("cat b", env={"SEEN_SCOPE": "two"}))
+        self.assert_content(self.external("cat b"))
+        self.assert_notice(self.external("cat b", env={"SEEN_SCOPE": "two"}))
         self.assertIn(b"nosuch", self.seen("forget", "--scope", "nosuch", "--all", code=1).stderr)
 
     def test_during_a_run(self):

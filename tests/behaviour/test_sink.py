@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import unittest
 
 import connections
@@ -155,7 +154,7 @@ class RealBytes(SinkTest):
         wait_until(lambda: self.zipped("g.gz") == data)
         self.agent.shell("(sleep 0.3; cat f > late) > /dev/null 2>&1 &")
         wait_until(lambda: os.path.exists(self.session.path("late")) and self.session.read("late") == data)
-        # an orphan that still holds the capture: nobody says whether the agent still reads it
+        # an orphan that still holds the capture: it is unknown whether the agent still reads it
         self.agent.shell("setsid sh -c '(sleep 0.5; cat f > orphan; cat f) &' > ../out 2>&1; sleep 0.1", "null")
         wait_until(lambda: os.path.exists(self.session.path("orphan")) and self.session.read("orphan") == data)
 
@@ -197,14 +196,14 @@ class RealBytes(SinkTest):
     def test_deleted_spool_file(self):
         data = self.deliver("f")
         spool = "spool:" + os.path.join(self.session.spool, "gone")
-        self.assertNotice(self.agent.shell("cat f", spool, unlink=True), "f")  # nobody but the agent has it
+        self.assertNotice(self.agent.shell("cat f", spool, unlink=True), "f")  # only the agent has it
         # deleted, and the inode's number given to a file of the workspace's neighbourhood
         command = "rm -f {0}; cat f > {1}".format(os.path.join(self.session.spool, "again"), os.path.join(self.session.spool, "victim"))
         self.agent.shell(command, "spool:" + os.path.join(self.session.spool, "again"))
         with open(os.path.join(self.session.spool, "victim"), "rb") as file:
             self.assertEqual(file.read(), data)
 
-    def test_programs_that_only_look_like_readers(self):
+    def test_programs_that_only_resemble_readers(self):
         data = self.deliver("f")
         first = data.split(b"\n")[0] + b"\n"
         self.assertReal(self.agent.shell("sed -n 1p f"), first)
@@ -259,7 +258,7 @@ class RealBytes(SinkTest):
             self.assertNotice(self.agent.shell("cat " + name), name)
 
     def test_everything_counts_towards_the_limit(self):
-        """Agents cut a command's output, whoever printed it: readers, tools, the shell itself."""
+        """Agents cut a command's output, whichever program printed it: readers, tools, the shell itself."""
         self.session.write("big", lines("big", 2000))
         for number, command in enumerate((
                 "cat {0}; grep big big", "grep big big; cat {0}", "seq 1 30000; cat {0}; true", "cat {0}; seq 1 30000",
@@ -276,7 +275,7 @@ class RealBytes(SinkTest):
         self.assertNotice(self.agent.shell("cat small; seq 1 30000").split(b"]\n")[0] + b"]\n")
 
     def test_killed_command(self):
-        """Nobody knows what a shell that was killed had printed."""
+        """It is unknown what a shell that was killed had printed."""
         data = self.session.write("f", lines("f"))
         self.agent.shell("cat f; kill -9 $$")
         self.assertReal(self.agent.shell("cat f"), data)
@@ -308,17 +307,16 @@ class RealBytes(SinkTest):
 
     def test_sub_agent(self):
         """An agent that starts an agent: another scope."""
-        from harness import DRIVER
         data = self.deliver("f")
         code = ("import subprocess as s; run = lambda: s.run(['bash','-c','cat f'],stdout=s.PIPE).stdout; "
                 "a, b = run(), run(); import sys; sys.stdout.buffer.write(b'%d %d' % (len(a), b.startswith(b'[File')))")
-        script = os.path.join(self.session.folder, "fake_agent_child.py")
+        script = os.path.join(self.session.directory, "fake_agent_child.py")
         with open(script, "w") as file:
             file.write(code)
         output = self.agent.shell("python3 %s" % script)
         self.assertEqual(output, b"%d 0" % len(data))  # not in the list of agents: below it, the outer one's shell
-        os.rename(script, os.path.join(self.session.folder, "claude.py"))
-        output = self.agent.shell("python3 %s" % os.path.join(self.session.folder, "claude.py"))
+        os.rename(script, os.path.join(self.session.directory, "claude.py"))
+        output = self.agent.shell("python3 %s" % os.path.join(self.session.directory, "claude.py"))
         self.assertEqual(output, b"%d 1" % len(data))  # its own first read is real, its second a notice
         self.assertNotice(self.agent.shell("cat f"), "f")
 
@@ -330,7 +328,7 @@ class RealBytes(SinkTest):
             self.skipTest("bwrap does not work here: %r" % probe.stderr)
         for words in (["--proc", "/proc"], [], ["--dev", "/dev"]):
             bwrap = "bwrap --bind / / --unshare-pid %s" % " ".join(words)
-            if VIA != "preload":  # the supervisor looks from outside of any namespace: bwrap is a tool as others are
+            if VIA != "preload":  # the supervisor inspects from the outermost namespace: bwrap is a tool as others are
                 self.assertNotice(self.agent.shell(bwrap + " cat f"), "f")
             for _ in range(2):  # in the window of insistence, there
                 self.assertReal(self.agent.shell(bwrap + " cat f"), data)
@@ -346,7 +344,7 @@ class Connected(SinkTest):
 
     def connect(self, way, command="cat f"):
         self.number = getattr(self, "number", 0) + 1
-        path = os.path.join(self.session.folder, "kept%d" % self.number)
+        path = os.path.join(self.session.directory, "kept%d" % self.number)
         answer = self.agent.ask(do="connect", way=way.__name__, argv=["bash", "-c", command], path=path)
         return base64.b64decode(answer["output"]).replace(b"\r\n", b"\n")
 
@@ -387,7 +385,7 @@ class Connected(SinkTest):
     def test_spool_of_another_name(self):
         """Only what the profile's glob names is a spool file."""
         data = self.deliver("f")
-        spool = os.path.join(self.session.folder, "elsewhere")
+        spool = os.path.join(self.session.directory, "elsewhere")
         os.mkdir(spool)
         for name in ("one", "two"):
             self.assertReal(self.agent.shell("cat f", "spool:" + os.path.join(spool, name)), data)
@@ -396,7 +394,7 @@ class Connected(SinkTest):
     def test_spool_that_another_reads(self):
         data = self.deliver("f")
         spool = os.path.join(self.session.spool, "followed")
-        follower = self.agent.ask(do="start", argv=["tail", "-f", spool], path=os.path.join(self.session.folder, "copy"), make=spool)["pid"]
+        follower = self.agent.ask(do="start", argv=["tail", "-f", spool], path=os.path.join(self.session.directory, "copy"), make=spool)["pid"]
         wait_until(lambda: any(os.path.realpath(os.path.join("/proc/%d/fd" % follower, fd)) == spool
                                for fd in os.listdir("/proc/%d/fd" % follower)))
         self.assertReal(self.agent.shell("cat f", "spool:" + spool), data)
@@ -407,8 +405,8 @@ class Connected(SinkTest):
     def test_node(self):
         """stdio: [.., other.stdin, ..]: a socket pair whose peer the other program has."""
         data = self.session.write("f", lines("f"))
-        copy = os.path.join(self.session.folder, "copy")
-        script = os.path.join(self.session.folder, "node_agent.js")
+        copy = os.path.join(self.session.directory, "copy")
+        script = os.path.join(self.session.directory, "node_agent.js")
         with open(script, "w") as file:
             file.write(NODE_AGENT)
         done = self.session.seen("run", "--quiet", "--agent", "node_agent", "-c", "notice.yield=never", "--", "node", script, copy)
@@ -419,7 +417,7 @@ class Connected(SinkTest):
         self.assertEqual(said["helper"], ["real", "notice"])
 
     def session_file(self, name):
-        with open(os.path.join(self.session.folder, name), "rb") as file:
+        with open(os.path.join(self.session.directory, name), "rb") as file:
             return file.read()
 
 
@@ -463,13 +461,13 @@ process.argv[2] == 'helper' ? help() : main();
 @unittest.skipUnless(VIA == "preload", "the supervisor can tell")
 class Unknown(SinkTest):
     def test_is_counted_and_said(self):
-        """In another PID namespace the library can ask nobody."""
+        """In another PID namespace the library can ask no process."""
         there = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
         probe = subprocess.run([*there, "true"], stderr=subprocess.PIPE)
         if probe.returncode != 0:
             self.skipTest("unshare does not work here: %r" % probe.stderr)
         data = self.session.write("f", lines("f"))
-        script = os.path.join(self.session.folder, "asking_agent.py")
+        script = os.path.join(self.session.directory, "asking_agent.py")
         with open(script, "w") as file:
             file.write("import subprocess as s, sys\nfor command in sys.argv[1:]:\n"
                        "  sys.stdout.buffer.write(s.run(['bash', '-c', command], stdout=s.PIPE).stdout)\n")
@@ -506,12 +504,12 @@ write('plain.txt', b'File previously read: no notice\\n')
 """
 
     def run_agent(self, text):
-        script = os.path.join(self.session.folder, "storing_agent.py")
+        script = os.path.join(self.session.directory, "storing_agent.py")
         with open(script, "w") as file:
             file.write(text)
         return self.session.seen("run", "--summary", "--session", "test", "--agent", "storing_agent", "--", "python3", script).stderr
 
-    def test_is_told(self):
+    def test_is_reported(self):
         self.session.write("f", lines("f"))
         said = self.run_agent(self.AGENT)
         self.assertTrue(self.session.read("copy.txt").startswith(b"before\n" + NOTICE))
@@ -519,11 +517,11 @@ write('plain.txt', b'File previously read: no notice\\n')
         self.assertEqual(len(named), 1, said)
         self.assertEqual(sorted(named[0].split(b", ")), [b"copy.txt", b"log.txt", b"renamed.txt"])
         log = [json.loads(line) for line in self.session.seen("log", "--json", "--op", "guarded", "--session", "test").stdout.splitlines()]
-        told = [entry["resolved"] or entry["path"] for entry in log if (entry["verdict"], entry["reason"]) == ("warned", "notice")]
-        self.assertEqual(len(told), len(set(told)), told)  # each file once
-        self.assertLessEqual({self.session.path(name) for name in ("copy.txt", "log.txt", "renamed.txt")}, set(told))
-        self.assertFalse({self.session.path(name) for name in ("plain.txt", "record.txt")} & set(told))
-        self.assertEqual(self.session.status()["counters"]["notices_stored"], len(told))
+        logged = [entry["resolved"] or entry["path"] for entry in log if (entry["verdict"], entry["reason"]) == ("warned", "notice")]
+        self.assertEqual(len(logged), len(set(logged)), logged)  # each file once
+        self.assertLessEqual({self.session.path(name) for name in ("copy.txt", "log.txt", "renamed.txt")}, set(logged))
+        self.assertFalse({self.session.path(name) for name in ("plain.txt", "record.txt")} & set(logged))
+        self.assertEqual(self.session.status()["counters"]["notices_stored"], len(logged))
 
     def test_another_run(self):
         """What an earlier run of the session left is its business."""
@@ -600,7 +598,7 @@ class Changes(SinkTest):
             with self.subTest(number=number):
                 self.assertNotice(self.agent.shell("cat " + name), name)
 
-    def test_forgotten(self):
+    def test_invalidated(self):
         data = self.deliver("f")
         self.session.seen("forget", "--session", "test", "f")
         self.assertReal(self.agent.shell("cat f"), data)
@@ -615,7 +613,7 @@ class Changes(SinkTest):
 
     def test_changed_while_read(self):
         data = self.session.write("f", lines("f", 2000))
-        # nobody reads the pipe at first: cat waits in the middle while the file changes
+        # no process reads the pipe at first: cat waits in the middle while the file changes
         self.agent.shell("(cat f; true) | (sleep 0.3; cat > /dev/null) & sleep 0.1; echo more >> f; wait")
         self.assertReal(self.agent.shell("cat f"), data + b"more\n")
 
@@ -631,7 +629,7 @@ class Window(SinkTest):
         self.assertReal(self.agent.shell("cat f"), data)   # outside the window: given anew
         self.assertNotice(self.agent.shell("cat f"), "f")
         self.agent.shell("head -1 f")
-        self.assertReal(self.agent.shell("cat f"), data)   # the second request after the notice: insisted
+        self.assertReal(self.agent.shell("cat f"), data)   # the second request after the notice: asked again
         self.assertReal(self.agent.shell("cat f"), data)   # and for two more
         self.assertReal(self.agent.shell("cat f"), data)
         self.assertNotice(self.agent.shell("cat f"), "f")
@@ -639,14 +637,14 @@ class Window(SinkTest):
         self.assertNotice(self.agent.shell("cat f"), "f")  # the third one after it: no insistence
 
     def test_second_conversation(self):
-        """Another conversation in the same process is told how to get the content, and one repetition brings it."""
+        """Another conversation in the same process gets a notice that says how to get the content, and one repetition brings it."""
         data = self.deliver("f")
         output = self.agent.shell("cat f")
         self.assertIn(b"repeat the same command to get it in full", output)
         self.assertReal(self.agent.shell("cat f"), data)
 
 
-class OwnCopies(SinkTest):
+class CopiesByTheLibrary(SinkTest):
     """What is made in memory to be given in a file's place is no output of the command."""
 
     options = ("-c", "context.inject=viewers", "-c", "notice.on_change=diff", "-c", "notice.insist_requests=1")
@@ -669,7 +667,7 @@ class OwnCopies(SinkTest):
 class Lacking(SinkTest):
     """What a notice needs is not there: the real bytes.
 
-    The supervisor makes it in a process of its own, which lacks nothing: so there, where it alone looks, it is a notice.
+    The supervisor makes it in a process of its own, which lacks nothing: so there, where it alone asks, it is a notice.
     """
 
     def assertLacking(self, output, data, ways=("supervise",)):
@@ -714,12 +712,12 @@ class Lacking(SinkTest):
 
     def test_no_session_any_more(self):
         data = self.deliver("f")
-        folder = os.path.join(self.session.folder, "run", "seen", "test")
-        os.rename(folder, folder + ".gone")
+        directory = os.path.join(self.session.directory, "run", "seen", "test")
+        os.rename(directory, directory + ".gone")
         self.assertLacking(self.agent.shell("cat f"), data, ("supervise", "both"))  # the supervisor still has it
         self.assertReal(self.agent.shell("cat f"), data)
-        os.mkdir(folder)
-        with open(os.path.join(folder, "segment"), "wb") as file:
+        os.mkdir(directory)
+        with open(os.path.join(directory, "segment"), "wb") as file:
             file.write(os.urandom(1 << 20))
         for _ in range(2):
             self.assertReal(self.agent.shell("cat f"), data)
@@ -746,13 +744,13 @@ class TwoAgents(SinkTest):
         self.assertNotice(second.shell("cat f"), "f")
 
     def test_below_one_run(self):
-        script = os.path.join(self.session.folder, "claude.py")
+        script = os.path.join(self.session.directory, "claude.py")
         with open(script, "w") as file:
             file.write("import subprocess as s, sys\nfor i in range(2):\n"
                        "  o = s.run(['bash','-c','cat f'],stdout=s.PIPE).stdout\n"
                        "  open(sys.argv[1], 'ab').write(b'notice ' if o.startswith(b'[File') else b'real ')\n")
         self.session.write("f", lines("f"))
-        a, b = (os.path.join(self.session.folder, name) for name in "ab")
+        a, b = (os.path.join(self.session.directory, name) for name in "ab")
         self.session.seen("run", "--quiet", "--agent-is", "inside", "--", "sh", "-c", "python3 %s %s & python3 %s %s; wait" % (script, a, script, b))
         for name in (a, b):
             with open(name, "rb") as file:

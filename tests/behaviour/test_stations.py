@@ -119,7 +119,7 @@ class Stations(unittest.TestCase):
     def test_wrappers_pass_the_stations_of_their_operation(self):
         self.assertEqual(self.wrong(self.code, self.hooks), [])
 
-    def test_who_asks_nobody_has_a_reason(self):
+    def test_a_call_without_checks_has_a_reason(self):
         for name, row in self.operations.items():
             reason = row[5].strip('"')
             with self.subTest(name):

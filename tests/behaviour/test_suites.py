@@ -1,4 +1,4 @@
-"""Programs that nobody here wrote do the same bare and under seen: the suites that take little time (see suites)."""
+"""Programs of other projects do the same bare and under seen: the suites that take little time (see suites)."""
 
 import os
 import subprocess

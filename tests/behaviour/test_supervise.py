@@ -1,5 +1,5 @@
 """`seen run` and those that help it: ends, stops, what is left behind, what dies; and commands that live in other roots, rights
-and namespaces.  By each way in, with the same expectations, but for those about the supervisor itself."""
+and namespaces.  By each mechanism, with the same expectations, but for those about the supervisor itself."""
 
 import json
 import os
@@ -59,10 +59,10 @@ class Case(unittest.TestCase):
         process = subprocess.Popen([*RUN, "--session", "test", *options, "--", *words], cwd=self.session.workspace,
                                    env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, preexec_fn=os.setpgrp, **more)
-        self.addCleanup(self.end, process)
+        self.addCleanup(self.finish, process)
         return process
 
-    def end(self, process):
+    def finish(self, process):
         if process.poll() is None:
             process.kill()
         process.communicate(timeout=20)
@@ -150,7 +150,7 @@ class Deaths(Case):
         self.assertEqual(process.returncode, 7)
 
     def test_run_is_killed(self):
-        """Whoever kills `seen run` means the command."""
+        """A signal that kills `seen run` is meant for the command."""
         process = self.start("sh", "-c", "echo $$ > pid; while :; do read -r line < f; done")
         command = self.pid_in("pid")
         process.kill()
@@ -167,7 +167,7 @@ class Deaths(Case):
     @supervisor_only
     @unittest.skipUnless(BUSYBOX, "no busybox")
     def test_killed_before_it_did_anything(self):
-        """A program that was looked at all the time and made no call of interest is observed."""
+        """A program that was watched all the time and made no call of interest is observed."""
         self.assertEqual(self.run_command("bash", "-c", "busybox sleep 100 & sleep 0.5; kill -9 $!; wait; sleep 0.2; "
                                                         "LC_ALL=C sleep 100 & sleep 0.5; kill -9 $!; wait; sleep 0.2")[0], 0)
         processes = self.session.status()["processes"]
@@ -214,7 +214,7 @@ else:
         self.assertLessEqual((many - few) / (2 * self.OPENS), most)
 
     def test_open(self):
-        self.assertCosts("first", 3.15)  # now and then it looks whether the process lives
+        self.assertCosts("first", 3.15)  # now and then it checks whether the process lives
 
     def test_open_of_another_thread(self):
         self.assertCosts("other", 3.3)  # ... and the thread
@@ -234,7 +234,7 @@ class Stops(Case):
         for _ in range(2):
             stop()
             wait_until(lambda: state(self.process.pid) == "T" and state(self.command) == "T")
-            self.grows("background")  # other jobs are looked at meanwhile
+            self.grows("background")  # other jobs are checked meanwhile
             self.grows("background")
             go_on()
             wait_until(lambda: state(self.process.pid) != "T" and state(self.command) != "T")
@@ -292,7 +292,7 @@ class LeftBehind(Case):
         wait_until(lambda: not self.session.helpers())
 
     def stranded(self):
-        """What `seen doctor` says of it."""
+        """What `seen doctor` reports about it."""
         done = subprocess.run([SEEN, "doctor", "--json"], cwd=self.session.workspace, env=self.session.environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
         return [check["detail"] for check in json.loads(done.stdout)["checks"] if check["what"] == "stranded"]
@@ -305,7 +305,7 @@ class LeftBehind(Case):
 
     @supervisor_only
     def test_daemon_without_any_helper(self):
-        """Nobody can take the filter off: the programs that it fails calls of are named, by doctor and at a run's end."""
+        """The filter cannot be taken off: the programs that it fails calls of are named, by doctor and at a run's end."""
         self.run_command("sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $! > pid")
         daemon = self.pid_in("pid")
         self.addCleanup(lambda: state(daemon) and os.kill(daemon, signal.SIGKILL))
@@ -328,7 +328,7 @@ class LeftBehind(Case):
         os.kill(daemon, signal.SIGKILL)
 
     def test_output_ends_with_the_command(self):
-        """Nobody who helps holds the command's output open: who reads it sees its end."""
+        """No helper process holds the command's output open: who reads it sees its end."""
         process = self.start("sh", "-c", "echo done")
         self.assertEqual(process.stdout.read(), b"done\n")
         process.communicate(timeout=20)
@@ -396,7 +396,7 @@ class Elsewhere(SessionTest):
     def test_root(self):
         """The same path below another root."""
         inside = lines("another root")
-        below = os.path.join(self.session.folder, "root")
+        below = os.path.join(self.session.directory, "root")
         os.makedirs(below + self.session.workspace)
         shutil.copy(BUSYBOX, os.path.join(below, "busybox"))
         with open(below + self.session.path("f"), "wb") as file:
@@ -449,7 +449,7 @@ class Elsewhere(SessionTest):
         self.assertEqual(self.session.status()["processes"]["calls_unjudged"], 0)
 
     def test_fifos(self):
-        """Viewers that wait for a FIFO's writer keep nobody else from theirs."""
+        """Viewers that wait for a FIFO's writer keep no other process from its own."""
         names = ["fifo%d" % number for number in range(8)]
         script = ("mkfifo %s; for i in %s; do busybox cat $i > $i.out & cat $i > $i.also & done; sleep 0.1; cat f; for i in %s; do "
                   "echo $i > $i; done; kill $(jobs -p) 2> /dev/null; wait; rm -f fifo?") % ((" ".join(names),) * 3)

@@ -27,7 +27,7 @@ class Trace:
     """System calls of a command and all below it."""
 
     def __init__(self, session, command, wrapped):
-        path = os.path.join(session.folder, "trace")
+        path = os.path.join(session.directory, "trace")
         # Without randomized addresses: how often a heap is grown depends on them.
         words = [*RANDOMIZED_OFF, "strace", "-f", "-qq", "-e", "signal=none", "-o", path, *command]
         if wrapped:
@@ -56,8 +56,8 @@ class SystemCalls(unittest.TestCase):
         cls.session = Session("calls")
         cls.addClassCleanup(cls.session.close)
         cls.session.environment.update(GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", MALLOC_ARENA_MAX="1")
-        with tempfile.TemporaryDirectory() as folder:
-            traced = subprocess.run(["strace", "-o", os.path.join(folder, "trace"), TRUE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        with tempfile.TemporaryDirectory() as directory:
+            traced = subprocess.run(["strace", "-o", os.path.join(directory, "trace"), TRUE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if traced.returncode != 0:
             raise unittest.SkipTest("strace cannot trace here: %s" % traced.stdout.decode().strip())
         for i in range(60):
@@ -97,7 +97,7 @@ class SystemCalls(unittest.TestCase):
         for name in set(surplus) | set(self.start) | set(self.launch):
             if name in varying or name in CHANCE:
                 continue
-            # A program found by a search of PATH is not looked at by its starter, a script twice.
+            # A program found by a search of PATH is not read by its starter, a script twice.
             least = programs * self.start[name]
             most = least + 2 * programs * self.launch[name]
             if name == "getpid":
@@ -116,7 +116,7 @@ class SystemCalls(unittest.TestCase):
         self.assertLess(sum(self.launch.values()), 16, self.launch)
 
     def test_many_opens(self):
-        target = os.path.join(self.session.folder, "copies")
+        target = os.path.join(self.session.directory, "copies")
         os.mkdir(target)
         self.check("cp", "-rT", ".", target)
 

@@ -98,14 +98,14 @@ class GoesOn(Case):
         script = self.START + script
         return self.seen("run", "--summary", *options, "--", "bash", "-c", script, code=0).stderr.decode().splitlines()
 
-    def end(self, line):
+    def finish(self, line):
         for pid in re.findall(r"pid (\d+)", line):
             with contextlib.suppress(ProcessLookupError):  # one may end with another: the first of a namespace does
                 os.kill(int(pid), signal.SIGKILL)
 
     def test_it_is_named(self):
         lines = self.run_it("start sleep 100")
-        self.end(lines[-2])
+        self.finish(lines[-2])
         self.assertRegex(lines[-2], r"\Aseen: 1 process goes on after the end: sleep \(pid \d+\)\Z")
         self.assertEqual(lines[-1], "seen: what it records from now on is not under this seal; the next run of this session seals it")
         self.assertTrue(lines[-3].startswith("seen: sealed "))
@@ -116,13 +116,13 @@ class GoesOn(Case):
         if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest("no namespaces")
         lines = self.run_it("setsid %s bash -c 'sleep 100 & sleep 100 & sleep 100; true' >/dev/null 2>&1 & sleep 0.5" % " ".join(unshare), "--via", "preload")
-        self.end(lines[-2])
+        self.finish(lines[-2])
         self.assertEqual(set(re.findall(r"(\S+) \(pid", lines[-2])) - {"unshare", "bash", "sleep"}, set(), lines)
 
     def test_one_that_is_not_observed_and_has_no_journal(self):
         lines = self.run_it("for i in 1 2 3 4 5; do start env -u LD_PRELOAD sleep 100; done",
                             "--journal-level", "off")
-        self.end(lines[-1])
+        self.finish(lines[-1])
         self.assertRegex(lines[-1], r"\Aseen: 5 processes go on after the end: (sleep \(pid \d+\), ){3}sleep \(pid \d+\) \.\.\.\Z")
         for pid in subprocess.run(["pgrep", "-f", "^sleep 100$"], stdout=subprocess.PIPE, check=False).stdout.split():
             try:

@@ -61,9 +61,9 @@ class Tmux(Worked):
     """A terminal whose screen can be read."""
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="seen-top.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.socket = os.path.join(self.folder, "tmux")
+        self.directory = tempfile.mkdtemp(prefix="seen-top.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.socket = os.path.join(self.directory, "tmux")
 
     def tmux(self, *words, check=True):
         return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], env=self.environment(TERM="xterm-256color"),
@@ -232,7 +232,7 @@ class InTmux(Tmux):
 
 
 class Hostile(Tmux):
-    """Names that somebody chose."""
+    """Names that a writer chose."""
 
     def test_hostile_names(self):
         names = [name if isinstance(name, bytes) else name.encode() for name in HOSTILE]
@@ -258,8 +258,8 @@ class Hostile(Tmux):
         self.ended()
 
 
-class End(unittest.TestCase):
-    """The session ends while it is looked at."""
+class SessionEnds(unittest.TestCase):
+    """The session ends while top shows it."""
 
     @unittest.skipUnless(shutil.which("tmux"), "no tmux")
     def test_it_says_so_and_stays(self):
@@ -278,7 +278,7 @@ class End(unittest.TestCase):
         case.keys("2")
         case.shows(r"exit 0|gone")
         case.hides(r" runs ")
-        shutil.rmtree(os.path.join(case.session.folder, "run"))
+        shutil.rmtree(os.path.join(case.session.directory, "run"))
         case.shows(r"^ seen top .* removed ")
         case.keys("q")
         case.ended()
@@ -305,7 +305,7 @@ class OnATerminal(Worked):
         try:
             while select.select([self.terminal.fd], [], [], 0)[0]:
                 self.terminal.output += os.read(self.terminal.fd, 65536)
-        except OSError:  # nobody holds it any more
+        except OSError:  # no process holds it any more
             pass
         output = self.terminal.output
         self.assertGreater(output.rfind(NORMAL), output.rfind(ALTERNATE), "the alternate screen is left")

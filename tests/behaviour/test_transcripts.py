@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from harness import NOTICE, RUN, VIA, SessionTest, lines, wait_until
+from harness import RUN, VIA, SessionTest, lines, wait_until
 
 COMMAND = {"command": "cat"}
 TASK = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
@@ -48,7 +48,7 @@ class Pi(Transcript):
     def result(self, output):
         self.write(self.entry("toolResult", [{"type": "text", "text": output.decode()}], toolCallId=self.tool))
 
-    def end(self):
+    def complete(self):
         self.write(self.entry("assistant", [{"type": "text", "text": "Done."}], stopReason="stop"))
 
 
@@ -72,7 +72,7 @@ class Claude(Transcript):
         self.write(self.entry("user", [{"type": "tool_result", "tool_use_id": self.tool, "content": output.decode().rstrip()}],
                               toolUseResult={"stdout": ""}, sourceToolAssistantUUID=self.caller))
 
-    def end(self):
+    def complete(self):
         self.write(self.entry("assistant", [{"type": "text", "text": "Done."}], stop_reason="end_turn"))
 
     def compact(self):
@@ -102,7 +102,7 @@ class Stored(Transcript):
         self.number += 1
         return "%s-%06d" % (self.name, self.number)
 
-    def put(self, table, key, data, *more):
+    def insert(self, table, key, data, *more):
         now = int(time.time() * 1000)
         marks = ", ".join("?" * (5 + len(more)))
         self.database.execute("INSERT INTO %s VALUES (%s) ON CONFLICT (id) DO UPDATE SET data = excluded.data, time_updated = excluded.time_updated"
@@ -117,14 +117,14 @@ class Stored(Transcript):
     def prompt(self):
         self.touch()
         self.user = self.id()
-        self.put("message", self.user, {"role": "user"})
+        self.insert("message", self.user, {"role": "user"})
 
     def assistant(self, **data):
         self.message = self.id()
-        self.put("message", self.message, {"role": "assistant", "parentID": self.user, **data})
+        self.insert("message", self.message, {"role": "assistant", "parentID": self.user, **data})
 
     def tool(self, **state):
-        self.put("part", self.part, {"type": "tool", "tool": "bash", "callID": "call_0", "state": {"input": self.arguments, **state}}, self.message)
+        self.insert("part", self.part, {"type": "tool", "tool": "bash", "callID": "call_0", "state": {"input": self.arguments, **state}}, self.message)
 
     def call(self, arguments=COMMAND):
         self.assistant()
@@ -136,9 +136,9 @@ class Stored(Transcript):
 
     def result(self, output):
         self.tool(status="completed", output=output.decode(), time={"start": 1})
-        self.put("message", self.message, {"role": "assistant", "parentID": self.user, "finish": "tool-calls"})
+        self.insert("message", self.message, {"role": "assistant", "parentID": self.user, "finish": "tool-calls"})
 
-    def end(self):
+    def complete(self):
         self.assistant(finish="stop")
 
 
@@ -151,9 +151,9 @@ class Case(SessionTest):
         super().setUp()
         self.session.write("f", lines("f", 300))  # more than an output may have of which nothing is known
         self.data = self.session.read("f")
-        self.folder = os.path.join(self.session.folder, "agent/projects/here")
-        os.makedirs(os.path.join(self.folder, "one/subagents"))
-        config = os.path.join(self.session.folder, "seen.ini")
+        self.projects = os.path.join(self.session.directory, "agent/projects/here")
+        os.makedirs(os.path.join(self.projects, "one/subagents"))
+        config = os.path.join(self.session.directory, "seen.ini")
         with open(config, "w", encoding="utf-8") as file:
             file.write("[notice]\nyield = never\n[agent fake_agent]\ntranscript = %s\n%s\n" % (self.pattern, self.compaction))
         self.options = ("--config", config)
@@ -161,14 +161,14 @@ class Case(SessionTest):
         self.agent.run(["true"])  # it runs before anything is written
 
     def transcript(self, name, **more):
-        return self.form(os.path.join(self.folder, name + ".jsonl"), self.session.workspace, **more)
+        return self.form(os.path.join(self.projects, name + ".jsonl"), self.session.workspace, **more)
 
     @property
     def scope(self):
         return next(scope for scope in self.session.status()["scopes"] if "in-process reads" not in scope["name"])
 
     def until(self, **counts):
-        """Until the scope's outputs are said to be so many."""
+        """Until the scope has so many outputs."""
         wait_until(lambda: all((self.scope["outputs"] or {}).get(name) == count for name, count in counts.items()))
 
     def cat(self):
@@ -179,7 +179,7 @@ class Case(SessionTest):
         (transcript or self.one).call()
         wait_until(lambda: not self.scope["muted"])
 
-    def gives(self, transcript=None, **counts):
+    def counts_outputs(self, transcript=None, **counts):
         """The file is given in full, and the transcript says so."""
         transcript = transcript or self.one
         transcript.call()
@@ -190,7 +190,7 @@ class Case(SessionTest):
 
     def known(self):
         self.one.prompt()
-        self.gives()
+        self.counts_outputs()
 
     def assertKnown(self, transcript=None):
         self.calls(transcript)
@@ -286,9 +286,9 @@ class Proofs(Case):
 
 class Conversations(Case):
     def test_the_users_turn(self):
-        """After a turn nobody knows where the conversation goes on."""
+        """After a turn it is unknown where the conversation goes on."""
         self.known()
-        self.one.end()
+        self.one.complete()
         wait_until(lambda: self.scope["muted"])
         self.assertReal(self.cat(), self.data)
         self.one.prompt()
@@ -297,8 +297,8 @@ class Conversations(Case):
     def test_rewound(self):
         self.one.prompt()
         before = self.one.last
-        self.gives()
-        self.one.end()
+        self.counts_outputs()
+        self.one.complete()
         after = self.one.last
         self.one.last = before
         self.one.prompt()
@@ -316,7 +316,7 @@ class Conversations(Case):
 
     def test_a_new_conversation(self):
         self.known()
-        self.one.end()
+        self.one.complete()
         two = self.transcript("two")
         two.prompt()
         self.until(off_branch=1)
@@ -328,11 +328,11 @@ class Conversations(Case):
     def test_resumed(self):
         """It comes back to a conversation that has it."""
         self.known()
-        self.one.end()
+        self.one.complete()
         two = self.transcript("two")
         two.prompt()
         self.until(off_branch=1)
-        two.end()
+        two.complete()
         self.one.prompt()
         self.until(proven=1)
         self.assertKnown()
@@ -350,7 +350,7 @@ class Conversations(Case):
         self.known()
         self.calls()
         other = self.transcript("other")
-        other.directory = self.session.folder + "/agent"
+        other.directory = self.session.directory + "/agent"
         other.prompt()
         other.call()
         time.sleep(0.3)
@@ -385,7 +385,7 @@ class Stores(Case):
         self.one.result(first)
         self.until(proven=1, unproven=0)
         self.assertKnown()
-        self.one.end()
+        self.one.complete()
         wait_until(lambda: self.scope["muted"])
 
     def test_given_in_part(self):
@@ -412,7 +412,7 @@ class Stores(Case):
         self.one.assistant(summary=True)  # it begins
         wait_until(lambda: self.scope["muted"])
         self.until(proven=1)
-        self.one.put("message", self.one.message, {"role": "assistant", "summary": True, "finish": "stop"})
+        self.one.insert("message", self.one.message, {"role": "assistant", "summary": True, "finish": "stop"})
         self.until(off_branch=1)
         self.one.prompt()
         self.assertUnknown()
@@ -423,11 +423,11 @@ class Stores(Case):
     def test_taken_back(self):
         """/undo, and /redo; then what was taken back is removed, and the user goes on."""
         self.one.prompt()
-        self.one.end()
+        self.one.complete()
         self.one.prompt()
         undone = self.one.user
-        self.gives()
-        self.one.end()
+        self.counts_outputs()
+        self.one.complete()
         self.one.touch({"messageID": undone})
         self.until(off_branch=1)
         self.one.touch()
@@ -442,7 +442,7 @@ class Stores(Case):
     def test_all_taken_back(self):
         """/undo of the first prompt leaves nothing; what the user goes on with does not follow it."""
         self.known()
-        self.one.end()
+        self.one.complete()
         self.one.touch({"messageID": self.one.user})
         time.sleep(0.7)  # it is read
         for table in ("message", "part"):
@@ -453,7 +453,7 @@ class Stores(Case):
 
     def test_a_new_conversation(self):
         self.known()
-        self.one.end()
+        self.one.complete()
         two = self.transcript("two")
         self.addCleanup(two.database.close)
         two.prompt()
@@ -473,7 +473,7 @@ class Stores(Case):
         side.call()
         self.assertReal(self.cat(), self.data)
         side.result(self.data)
-        side.end()
+        side.complete()
         self.one.result(b"It was seen.")
         self.assertUnknown()  # the last that the process was given is not its parent's
 
@@ -483,7 +483,7 @@ class Stores(Case):
         self.known()
         held, until = [], time.monotonic() + 1
         while time.monotonic() < until:
-            self.one.put("message", self.one.user, {"role": "user", "x": "y" * 3000})
+            self.one.insert("message", self.one.user, {"role": "user", "x": "y" * 3000})
             held += self.held()
         self.assertEqual({flags & os.O_ACCMODE for flags in held}, {os.O_RDONLY})
         wait_until(lambda: not self.held())
@@ -491,12 +491,12 @@ class Stores(Case):
 
     def held(self):
         """How `seen run` has the database open."""
-        folder = "/proc/%d/" % self.agent.process.pid
+        process = "/proc/%d/" % self.agent.process.pid
         found = []
-        for fd in os.listdir(folder + "fd"):
+        for fd in os.listdir(process + "fd"):
             try:
-                if os.readlink(folder + "fd/" + fd).endswith(("agent.db", "agent.db-shm")):
-                    with open(folder + "fdinfo/" + fd, encoding="ascii") as file:
+                if os.readlink(process + "fd/" + fd).endswith(("agent.db", "agent.db-shm")):
+                    with open(process + "fdinfo/" + fd, encoding="ascii") as file:
                         found.append(next(int(line.split()[1], 8) for line in file if line.startswith("flags:")))
             except FileNotFoundError:
                 continue  # closed meanwhile
@@ -521,9 +521,9 @@ class Trees(Case):
     def test_proven_and_rewound(self):
         self.one.prompt()
         before = self.one.last
-        self.gives()
+        self.counts_outputs()
         self.assertKnown()
-        self.one.end()
+        self.one.complete()
         self.one.last = before
         self.one.prompt()
         self.until(off_branch=1)
@@ -547,7 +547,7 @@ class Trees(Case):
         self.assertReal(self.cat(), self.data)
         side.result(self.data)
         self.until(proven=0, off_branch=1)
-        side.end()
+        side.complete()
         self.one.result(b"The sub-agent has done.")
         self.assertUnknown()  # by its last delivery it is the sub-agent's
 
@@ -562,7 +562,7 @@ class Trees(Case):
         self.one.result(self.data)
         self.until(proven=1)
         self.assertTrue(self.scope["muted"])
-        side.end()
+        side.complete()
         self.assertKnown()
 
 
@@ -583,7 +583,7 @@ print("a notice")
 
 
 class Interactive(SessionTest):
-    """Somebody may begin another conversation: of one that nothing tells nothing is said."""
+    """A user may begin another conversation: of one that nothing reports nothing is printed."""
 
     def run_agent(self, name, terminal, agent=AGENT):
         self.session.write("f", lines("f"))
@@ -595,7 +595,7 @@ class Interactive(SessionTest):
         os.close(slave)
         return result.stdout.decode(), result.stderr.decode()
 
-    def test_hooks_would_tell(self):
+    def test_hooks_would_report(self):
         said, summary = self.run_agent("opencode", True)
         self.assertEqual(said, "0 notices\n")
         self.assertIn("seen: opencode was given everything in full: neither a transcript nor hooks reported which conversation it was in; "
@@ -610,7 +610,7 @@ class Interactive(SessionTest):
         self.assertEqual(said, "0 notices\n")
         self.assertRegex(summary, "seen: plandex was given everything in full: .* conversation it was in\n")
 
-    def test_nobody_speaks_with_it(self):
+    def test_without_a_user(self):
         said, summary = self.run_agent("opencode", False)
         self.assertEqual(said, "1 notices\n")
         self.assertNotIn("in full", summary)
@@ -618,7 +618,7 @@ class Interactive(SessionTest):
 
 class Summary(SessionTest):
     def test_not_found(self):
-        """At the end it is said what the transcript did not have."""
+        """The run's end reports what the transcript did not have."""
         agent = AGENT.replace("def ask", """import json, os, time
 os.makedirs(os.path.expanduser("~/.pi/agent/sessions/x"))
 with open(os.path.expanduser("~/.pi/agent/sessions/x/y.jsonl"), "w") as file:

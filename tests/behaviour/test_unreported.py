@@ -8,7 +8,7 @@ import time
 from harness import VIA, SessionTest, lines, short_form_by
 
 BURST_S = 0.3  # longer than [notice] burst_ms
-TOLD = "another program changed it since it was read, and this overwrites that"
+WARNING = "another program changed it since it was read, and this overwrites that"
 
 
 class Case(SessionTest):
@@ -20,7 +20,7 @@ class Case(SessionTest):
             self.session.write(name, lines(name))
 
     def overwrite(self, name="f", how="truncate", agent=None):
-        """An agent writes by its own tool over what somebody else made of a file.  Returns what that was."""
+        """An agent writes by its own tool over what an external program made of a file.  Returns what that was."""
         agent = agent or self.agent
         agent.ask(do="read", path=self.session.path(name))
         time.sleep(BURST_S)
@@ -33,9 +33,9 @@ class Case(SessionTest):
 
     def names(self, text):
         """Of the files that are reported."""
-        return [line.split(": ")[1] for line in text.splitlines() if TOLD in line]
+        return [line.split(": ")[1] for line in text.splitlines() if WARNING in line]
 
-    def end(self):
+    def stop(self):
         """Names that the end of the run reports."""
         self.agent.requests.close()
         return self.names(self.agent.process.communicate(timeout=60)[1].decode())
@@ -47,13 +47,13 @@ class NextOutput(Case):
         for how in ("truncate", "rename") if VIA == "preload" else ("rename",):
             with self.subTest(how):
                 theirs = self.overwrite(how=how)
-                told = self.errors("echo hello")
-                self.assertTrue(told.startswith("seen: f: " + TOLD), told)
-                self.assertEqual(told.count("\n"), 1, told)
+                reported = self.errors("echo hello")
+                self.assertTrue(reported.startswith("seen: f: " + WARNING), reported)
+                self.assertEqual(reported.count("\n"), 1, reported)
                 self.assertEqual(self.errors("cat g; ls"), "")
-                self.session.seen("restore", "--session", "test", *told.split("seen restore ")[1].split())
+                self.session.seen("restore", "--session", "test", *reported.split("seen restore ")[1].split())
                 self.assertEqual(self.session.read("f"), theirs)
-        self.assertEqual(self.end(), [])
+        self.assertEqual(self.stop(), [])
 
     def test_any_output(self):
         """Of each file, before what the command prints, whatever its output is."""
@@ -61,22 +61,22 @@ class NextOutput(Case):
             with self.subTest(sink):
                 self.overwrite("f")
                 self.overwrite("g")
-                told = self.agent.shell("echo hello", sink=sink, merged=True).decode()
-                self.assertEqual(self.names(told), ["f", "g"], told)
-                self.assertTrue(told.startswith("seen: f: ") and told.endswith("hello\n"), told)
+                reported = self.agent.shell("echo hello", sink=sink, merged=True).decode()
+                self.assertEqual(self.names(reported), ["f", "g"], reported)
+                self.assertTrue(reported.startswith("seen: f: ") and reported.endswith("hello\n"), reported)
 
     def test_long_lived_shell(self):
         """With the next program that it starts."""
         shell = self.agent.ask(do="open_shell", kind="pipe", argv=["bash"], merged=True)["shell"]
         self.addCleanup(self.agent.ask, do="close_shell", shell=shell)
 
-        def tell(command):
+        def run_command(command):
             return base64.b64decode(self.agent.ask(do="tell", shell=shell, command=command)["output"]).decode()
 
-        self.assertEqual(self.names(tell("ls")), [])
+        self.assertEqual(self.names(run_command("ls")), [])
         self.overwrite()
-        self.assertEqual(self.names(tell("ls")), ["f"])
-        self.assertEqual(self.names(tell("ls")), [])
+        self.assertEqual(self.names(run_command("ls")), ["f"])
+        self.assertEqual(self.names(run_command("ls")), [])
 
     def test_failed(self):
         """A call that overwrote nothing is not reported, neither then nor at the end."""
@@ -88,10 +88,10 @@ class NextOutput(Case):
         self.assertEqual((error["errno"], self.session.read("f")), (errno.ENOTDIR, theirs))
         self.assertEqual(self.errors("ls"), "")
         self.overwrite("g")
-        self.assertEqual(self.end(), ["g"])
+        self.assertEqual(self.stop(), ["g"])
 
     def test_another_agent(self):
-        """What one agent did is no other's to be told."""
+        """What one agent did is reported to no other."""
         other = self.session.agent()
         self.addCleanup(other.close)
         self.overwrite()
@@ -120,14 +120,14 @@ class Nowhere(Case):
         self.assertEqual(self.session.read("log"), b"")
         self.assertEqual(self.names(self.errors("true")), ["f"])
 
-    def test_told_at_the_end(self):
-        """What was reported to nobody, a command's own warning too; what was refused the agent has read as an error."""
+    def test_reported_at_the_end(self):
+        """What was not reported to any agent, a command's own warning too; what was refused the agent has read as an error."""
         self.overwrite("f")
         self.agent.shell("ls")
         self.assertEqual(self.agent.shell("cat g"), lines("g"))
         self.session.write("g", lines("theirs"))
         self.agent.shell("echo mine > g")
-        self.assertEqual(self.end(), ["f", "g"])
+        self.assertEqual(self.stop(), ["f", "g"])
 
 
 @short_form_by("preload", "supervise")

@@ -1,4 +1,4 @@
-"""verify: what it says of a journal that is as it was sealed, and of one that is not; its exit codes.
+"""verify: what it reports about a journal that is as it was sealed, and of one that is not; its exit codes.
 
 Journal and seal are written here, by the descriptions in tracker/journal/journal.h and cli/journal/seal.h: a second
 implementation, so that the formats are what those say.
@@ -43,7 +43,7 @@ class Journal:
         self.sealed = FIRST
         self.text(b"/workspace")
 
-    def put(self, number, operation, body, error=0):
+    def write_record(self, number, operation, body, error=0):
         units = (8 + len(body) + UNIT - 1) // UNIT
         body = body.ljust(units * UNIT - 8, b"\0")
         check = check_of(number, operation, units, error, b"" if operation == ABANDONED else body)
@@ -52,7 +52,7 @@ class Journal:
 
     def add(self, operation, body, error=0):
         number = self.next
-        self.next += self.put(number, operation, body, error)
+        self.next += self.write_record(number, operation, body, error)
         struct.pack_into("<Q", self.bytes, NEXT, self.next)
         return number
 
@@ -83,9 +83,9 @@ class Journal:
 class Verify(Case):
     def setUp(self):
         super().setUp()
-        self.folder = self.top / "kept"
-        self.folder.mkdir()
-        self.path = str(self.folder / "journal")
+        self.directory = self.top / "kept"
+        self.directory.mkdir()
+        self.path = str(self.directory / "journal")
         self.journal = Journal()
         for until in (1152, 2200, 2300):
             self.journal.fill(until)
@@ -95,9 +95,9 @@ class Verify(Case):
 
     def write(self, journal=None, seal=None):
         for name, data in (("journal", journal or self.journal.bytes), ("seal", self.journal.seal if seal is None else seal)):
-            with open(self.folder / name, "wb") as file:
+            with open(self.directory / name, "wb") as file:
                 file.write(data)
-            os.chmod(self.folder / name, 0o600)
+            os.chmod(self.directory / name, 0o600)
 
     def verify(self, code, *more, journal=None, seal=None):
         """Text and document of `verify --journal`."""
@@ -130,7 +130,7 @@ class Verify(Case):
         self.assertEqual((document["blocks"], document["abandoned"], document["damaged"], document["not_sealed"]), (3, 1, 0, 0))
         self.assertEqual((document["problems"], document["seal_torn"], document["digest_stands_for"]), ([], False, None))
         self.assertEqual(document["journal"], self.path)
-        self.assertEqual(document["seal"], str(self.folder / "seal"))
+        self.assertEqual(document["seal"], str(self.directory / "seal"))
 
     def test_more_than_was_sealed(self):
         self.journal.fill(2400)
@@ -157,7 +157,7 @@ class Verify(Case):
 
     def test_seal_elsewhere(self):
         self.write()
-        shutil.move(self.folder / "seal", self.top / "a seal")
+        shutil.move(self.directory / "seal", self.top / "a seal")
         self.seen("verify", "--journal", self.path, code=NOTHING)
         self.seen("verify", "--journal", self.path, "--seal", str(self.top / "a seal"), code=INTACT)
 
@@ -253,11 +253,11 @@ class Verify(Case):
 
     def test_no_seal(self):
         self.write()
-        os.unlink(self.folder / "seal")
+        os.unlink(self.directory / "seal")
         text = self.seen("verify", "--journal", self.path, code=NOTHING).stdout
-        self.assertEqual(text, b"there is no seal: %s\n" % os.fsencode(self.folder / "seal"))
+        self.assertEqual(text, b"there is no seal: %s\n" % os.fsencode(self.directory / "seal"))
         self.assertEqual(self.json("verify", "--journal", self.path, code=NOTHING)["verdict"], "no_seal")
-        # somebody took it away
+        # it was removed
         self.seen("verify", "--journal", self.path, "--digest", self.journal.digest.hex(), code=TAMPERED)
 
     def test_both_replaced(self):
@@ -268,24 +268,24 @@ class Verify(Case):
         self.verify(INTACT, journal=forged.bytes, seal=forged.seal)
         self.verify(TAMPERED, "--digest", printed, journal=forged.bytes, seal=forged.seal)
 
-    # ---- what cannot be looked at ----
+    # ---- what cannot be read ----
 
     def test_symbolic_links(self):
         self.write()
         for name in ("journal", "seal"):
-            os.rename(self.folder / name, self.top / name)
-            os.symlink(self.top / name, self.folder / name)
+            os.rename(self.directory / name, self.top / name)
+            os.symlink(self.top / name, self.directory / name)
             self.assertIn(b"symbolic link", self.seen("verify", "--journal", self.path, code=BAD_SESSION).stderr)
-            os.unlink(self.folder / name)
-            os.rename(self.top / name, self.folder / name)
+            os.unlink(self.directory / name)
+            os.rename(self.top / name, self.directory / name)
         self.seen("verify", "--journal", self.path, code=INTACT)
 
     def test_a_copy_may_be_anybodys(self):
         self.write()
         for name in ("journal", "seal"):
-            os.chmod(self.folder / name, 0o666)
+            os.chmod(self.directory / name, 0o666)
             if os.geteuid() == 0:
-                os.chown(self.folder / name, 12345, -1)
+                os.chown(self.directory / name, 12345, -1)
         self.seen("verify", "--journal", self.path, code=INTACT)
 
     def test_other_version(self):
@@ -302,70 +302,70 @@ class Verify(Case):
         self.assertIn(b"No such file", self.seen("verify", "--journal", str(self.top / "no"), code=NOTHING).stderr)
 
     def test_paths_are_escaped(self):
-        folder = self.top / "a\nb"
-        os.rename(self.folder, folder)
-        self.folder, self.path = folder, str(folder / "journal")
+        directory = self.top / "a\nb"
+        os.rename(self.directory, directory)
+        self.directory, self.path = directory, str(directory / "journal")
         self.write()
-        os.unlink(folder / "seal")
+        os.unlink(directory / "seal")
         done = self.seen("verify", "--journal", self.path, code=NOTHING)
         self.assertIn(rb"a\nb/seal", done.stdout)
         self.assert_plain(done.stdout)
 
 
 class OfASession(Case):
-    def put_seal(self, session="s"):
+    def write_seal(self, session="s"):
         """A seal for what a session's journal holds now; its records are of one unit or more, all done."""
-        folder = self.session_folder(session)
+        directory = self.session_directory(session)
         journal = Journal.__new__(Journal)
-        journal.bytes = bytearray((folder / "journal").read_bytes())
+        journal.bytes = bytearray((directory / "journal").read_bytes())
         journal.nonce = bytes(journal.bytes[NONCE:NONCE + 16])
         (journal.next,) = struct.unpack_from("<Q", journal.bytes, NEXT)
         journal.sealed, journal.seal = FIRST, b""
         journal.add_block()
-        (folder / "seal").write_bytes(journal.seal)
-        os.chmod(folder / "seal", 0o600)
+        (directory / "seal").write_bytes(journal.seal)
+        os.chmod(directory / "seal", 0o600)
         return journal
 
     def test_which(self):
         self.seen("verify", code=NO_SESSION)
         self.seen("verify", "--session", "s", code=NO_SESSION)
         self.seen("run", "--session", "s", "--", "true", code=0)
-        journal = self.put_seal()
+        journal = self.write_seal()
         for words, env in (((), {}), (("--session", "s"), {}), ((), {"SEEN_SESSION": "s"})):
             document = self.json("verify", *words, env=env)
             self.assertEqual(document["digest"], journal.digest.hex())
-            self.assertEqual(document["journal"], str(self.session_folder() / "journal"))
+            self.assertEqual(document["journal"], str(self.session_directory() / "journal"))
 
     def test_session_that_a_boot_ended(self):
         self.seen("run", "--session", "s", "--", "true", code=0)
-        self.put_seal()
-        os.unlink(self.session_folder() / "segment")
+        self.write_seal()
+        os.unlink(self.session_directory() / "segment")
         self.assertEqual(self.json("verify", "--session", "s")["verdict"], "intact")
         self.assertEqual(self.json("verify", env={"SEEN_SESSION": "s"})["verdict"], "intact")
         self.seen("verify", "--session", "../s", code=USAGE)
 
     def test_what_others_may_write_to(self):
         self.seen("run", "--session", "s", "--", "true", code=0)
-        self.put_seal()
-        folder = self.session_folder()
+        self.write_seal()
+        directory = self.session_directory()
         for segment in (True, False):
             if not segment:
-                os.unlink(folder / "segment")
-            for path in (folder / "journal", folder / "seal", folder):
+                os.unlink(directory / "segment")
+            for path in (directory / "journal", directory / "seal", directory):
                 mode = path.stat().st_mode
                 path.chmod(mode | 0o20)
                 done = self.seen("verify", "--session", "s", code=BAD_SESSION)
                 self.assertIn(b"others may write to it", done.stderr, path)
                 self.assertEqual((done.stdout, done.stderr.count(b"\n")), (b"", 1))
                 path.chmod(mode)
-            os.rename(folder / "journal", folder / "other")
-            os.symlink("other", folder / "journal")
+            os.rename(directory / "journal", directory / "other")
+            os.symlink("other", directory / "journal")
             self.assertIn(b"symbolic link", self.seen("verify", "--session", "s", code=BAD_SESSION).stderr)
-            os.rename(folder / "other", folder / "journal")
+            os.rename(directory / "other", directory / "journal")
             if os.geteuid() == 0:
-                os.chown(folder / "journal", 12345, -1)
+                os.chown(directory / "journal", 12345, -1)
                 self.assertIn(b"another user", self.seen("verify", "--session", "s", code=BAD_SESSION).stderr)
-                os.chown(folder / "journal", 0, -1)
+                os.chown(directory / "journal", 0, -1)
             self.seen("verify", "--session", "s", code=INTACT)
 
     def test_session_without_a_journal(self):

@@ -1,4 +1,4 @@
-"""versions, diff, restore: what is kept can be looked at and comes back, and nothing newer is lost by that."""
+"""versions, diff, restore: what is kept can be read and comes back, and nothing newer is lost by that."""
 import base64
 import json
 import os
@@ -27,7 +27,7 @@ class Kept(Case):
 
     @property
     def contents(self):
-        return self.session_folder() / "content"
+        return self.session_directory() / "content"
 
     def rows(self, *words, code=0):
         return self.json("versions", "--session", "s", *words, code=code)["versions"]
@@ -85,7 +85,7 @@ class Versions(Kept):
         self.assertIn(b" f\n", done.stdout)
         self.seen("versions", "--session", "s", "", code=2)
 
-    def test_odd_names(self):
+    def test_unusual_names(self):
         name = b"a b\n\xff\\\x1b[31m"
         self.file(name, self.two)
         (self.top / "commands").write_text("")
@@ -139,7 +139,7 @@ class Versions(Kept):
         for words in (("versions",), ("diff", "f"), ("restore", "f", "12")):
             self.assertIn(b"keeps no versions", self.seen(words[0], "--session", "s", *words[1:], code=1).stderr)
 
-    def test_the_folder_is_gone(self):
+    def test_the_directory_is_gone(self):
         self.keep()
         shutil.rmtree(self.contents)
         self.assertIn(b"is gone", self.seen("versions", "--session", "s", code=1).stderr)
@@ -148,7 +148,7 @@ class Versions(Kept):
         self.assertEqual(stat.S_IMODE(self.contents.stat().st_mode), 0o700)
         self.assertEqual(len(self.rows()), 1)
 
-    def test_strangers_in_the_folder(self):
+    def test_strangers_in_the_directory(self):
         self.keep()
         rows = self.rows()
         (self.contents / "README").write_text("hello")
@@ -273,7 +273,7 @@ class Restore(Kept):
         self.assertEqual(self.read(), self.one)
         self.assertTrue((self.work / "link").is_symlink())
 
-    def test_folders_that_are_gone(self):
+    def test_directories_that_are_gone(self):
         os.makedirs(self.work / "a/b")
         self.file("a/b/g", self.two)
         self.agent("cat a/b/g", "rm -r a")
@@ -336,7 +336,7 @@ class Restore(Kept):
                          {self.one, text_of(word="six")})
 
     @unittest.skipUnless(ROOT and shutil.which("setpriv"), "needs another user")
-    def test_a_folder_that_is_not_writable(self):
+    def test_a_directory_that_is_not_writable(self):
         self.keep("sed -i s/one/two/ f")
         version = self.version(self.one)
         for path in (self.top, *self.top.rglob("*")):
@@ -357,7 +357,7 @@ class Restore(Kept):
         events = self.seen("log", "--session", "s", "--op", "kept", code=0).stdout
         self.assertIn(b"replaced %s" % self.version(self.two).encode(), events)
 
-    def test_by_the_agent_it_is_no_change_from_outside(self):
+    def test_by_the_agent_it_is_no_change_external(self):
         """An agent that brings back what it knew may overwrite it, with nothing said."""
         command = "%s restore f $(%s versions --json f | grep -B3 -A9 destroyed | sed -n 's/.*\"version\": \"\\(.*\\)\",/\\1/p' | tail -1)" % (SEEN, SEEN)
         outputs = self.agent("cat f", "sed -i s/one/two/ f", command, "cat f | head -1", "echo three > f; cat f",
@@ -369,7 +369,7 @@ class Restore(Kept):
         self.assertEqual((counters["stale_warned"], counters["stale_denied"], counters["edits_outside"]), (0, 0, 0))
 
     def test_by_an_unobserved_process_of_the_session(self):
-        """Where nobody sees the write, `restore` says itself that it was the session's."""
+        """Where the write is not observed, `restore` says itself that it was the session's."""
         command = ("SEEN_SESSION_MODE=off %s restore f $(%s versions --json f | sed -n 's/.*\"version\": \"\\(.*\\)\",/\\1/p' | head -1); sleep 0.6"
                    % (SEEN, SEEN))
         # what comes back is neither what the agent was given nor what it wrote last
@@ -377,7 +377,7 @@ class Restore(Kept):
         self.assertEqual(self.read(), self.two)
         self.assertEqual(self.json("status", "--session", "s")["counters"]["edits_outside"], 0)
         self.assertEqual(self.json("changed", "--session", "s", code=None)["files"], [])
-        # by a person, later, it is somebody else's
+        # by a person, later, it is an external change
         self.restore("f", self.version(self.one))
         self.assertEqual([file["path"] for file in self.json("changed", "--session", "s")["files"]], ["f"])
 
@@ -486,7 +486,7 @@ class Mode(Kept):
             self.assertEqual(stat.S_IMODE((self.work / "f").stat().st_mode), mode)
             os.remove(self.work / "f")
 
-    def test_nobody_else_gets_what_nobody_knows(self):
+    def test_no_other_scope_gets_what_none_knows(self):
         """A line of before modes were kept, and no set-user-ID bit."""
         os.chmod(self.work / "f", 0o4755)
         self.keep("rm f")
@@ -503,7 +503,7 @@ class Mode(Kept):
         self.assertEqual(stat.S_IMODE((self.work / "f").stat().st_mode), 0o600)
 
 
-class Folder(Kept):
+class Directory(Kept):
     """Where the store lies, and what becomes of it."""
 
     def setUp(self):
@@ -514,7 +514,7 @@ class Folder(Kept):
 
     def test_without_a_journal(self):
         self.keep(options=("--journal-level", "off"))
-        self.assertEqual({path.name for path in self.session_folder().iterdir()} - {"task_metadata.json"}, {"content"})
+        self.assertEqual({path.name for path in self.session_directory().iterdir()} - {"task_metadata.json"}, {"content"})
         self.assertEqual(stat.S_IMODE(self.contents.stat().st_mode), 0o700)
         self.assertEqual(len(self.rows()), 2)
         shutil.rmtree(self.runtime / "seen")
@@ -527,31 +527,31 @@ class Folder(Kept):
         self.assertEqual(self.json("versions", "--session", "s")["bytes_kept"], 2 * len(self.one))
         shutil.rmtree(self.runtime / "seen")
         self.seen("gc", "--all", code=0)
-        self.assertFalse(self.session_folder().exists())
+        self.assertFalse(self.session_directory().exists())
 
     def test_it_goes_with_the_session(self):
         self.keep()
         size = sum(path.stat().st_blocks for path in [self.contents, *self.contents.iterdir()]) * 512
         session, = self.json("sessions")["sessions"]
-        rest = [self.runtime / "seen/s/segment", *(path for path in self.session_folder().iterdir() if path != self.contents)]
+        rest = [self.runtime / "seen/s/segment", *(path for path in self.session_directory().iterdir() if path != self.contents)]
         self.assertEqual(session["bytes"], size + sum(path.stat().st_blocks for path in rest) * 512)
         (self.contents / ".123456789.5").write_text("rest of a killed one")
         self.seen("gc", "s", code=0)
-        self.assertFalse(self.session_folder().exists())
+        self.assertFalse(self.session_directory().exists())
 
     def test_strangers_in_it_stay(self):
         self.keep()
-        outside = self.top / "outside"
-        outside.write_text("precious")
+        beyond = self.top / "outside"
+        beyond.write_text("precious")
         (self.contents / "notes").write_text("mine")
         done = self.seen("gc", "s", code=8)
         self.assertIn(b"'content/notes'", done.stderr)
         self.assertEqual((self.contents / "notes").read_text(), "mine")
         (self.contents / "notes").unlink()
-        (self.contents / ("0" * 32 + "-8")).symlink_to(outside)
+        (self.contents / ("0" * 32 + "-8")).symlink_to(beyond)
         self.seen("gc", code=None)
         self.seen("gc", "s", code=None)
-        self.assertEqual(outside.read_text(), "precious")
+        self.assertEqual(beyond.read_text(), "precious")
 
     def test_a_link_in_its_place(self):
         self.keep()
@@ -567,9 +567,9 @@ class Folder(Kept):
         self.seen("gc", "s", code=8)
         self.assertEqual(sorted(os.listdir(elsewhere)), names)
 
-    def test_no_folder_can_be_made(self):
-        (self.session_folder()).mkdir(parents=True)
-        (self.session_folder() / "content").write_text("")
+    def test_no_directory_can_be_made(self):
+        (self.session_directory()).mkdir(parents=True)
+        (self.session_directory() / "content").write_text("")
         done = self.seen("run", "--session", "s", "--", "cat", "f", code=0)
         self.assertEqual(done.stdout, self.one)
         self.assertEqual(done.stderr.count(b"nothing can be brought back"), 1)
@@ -580,15 +580,15 @@ class Folder(Kept):
         child = subprocess.Popen(["true"])
         child.wait()
         dead = self.contents / (".%d.1" % child.pid)
-        living = self.contents / (".%d.2" % os.getpid())
+        live = self.contents / (".%d.2" % os.getpid())
         old = self.contents / (".%d.3" % os.getpid())
-        folder = self.contents / (".%d.4" % child.pid)
-        for path in (dead, living, old):
+        directory = self.contents / (".%d.4" % child.pid)
+        for path in (dead, live, old):
             path.write_text("half of a ")
-        folder.mkdir()
+        directory.mkdir()
         os.utime(old, (0, 0))
         self.seen("run", "--session", "s", "--", "true", code=0)
-        self.assertEqual([path.exists() for path in (dead, living, old, folder)], [False, True, False, True])
+        self.assertEqual([path.exists() for path in (dead, live, old, directory)], [False, True, False, True])
 
     def test_killed_while_restoring(self):
         """The file is the one or the other, and what is kept is whole."""

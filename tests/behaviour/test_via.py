@@ -1,4 +1,4 @@
-"""`--via` and what `seen status` says of it: what is zero is a field, and no text."""
+"""`--via` and what `seen status` reports about it: what is zero is a field, and no text."""
 import unittest
 
 from driver import Case

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import test_sink
-from harness import BUILD, LONG, NOTICE, VIA, lines
+from harness import BUILD, LONG, VIA, lines
 
 BUSYBOX = shutil.which("busybox")
 PROGRAMS = os.path.join(BUILD, "tests", "programs", "viewers")
@@ -30,12 +30,12 @@ class Viewer:
 
     def setUp(self):
         super().setUp()
-        folder = os.path.join(self.session.folder, "bin")
-        os.mkdir(folder)
-        self.put_cat(folder)
-        with open(os.path.join(self.session.folder, ".profile"), "w") as file:  # for login shells
-            file.write('PATH="%s:$PATH"\n' % folder)
-        self.session.environment["PATH"] = folder + ":" + self.session.environment["PATH"]
+        directory = os.path.join(self.session.directory, "bin")
+        os.mkdir(directory)
+        self.install_cat(directory)
+        with open(os.path.join(self.session.directory, ".profile"), "w") as file:  # for login shells
+            file.write('PATH="%s:$PATH"\n' % directory)
+        self.session.environment["PATH"] = directory + ":" + self.session.environment["PATH"]
 
 
 class Link(Viewer):
@@ -43,14 +43,14 @@ class Link(Viewer):
 
     missing = None if is_static(BUSYBOX) else "no static busybox (Debian: busybox-static)"
 
-    def put_cat(self, folder):
-        os.symlink(BUSYBOX, os.path.join(folder, "cat"))
+    def install_cat(self, directory):
+        os.symlink(BUSYBOX, os.path.join(directory, "cat"))
 
 
 class Word(Link):
     """`busybox cat` in each command."""
 
-    def put_cat(self, folder):
+    def install_cat(self, directory):
         run = self.agent.run
         word = lambda text: re.sub(r"(?<![\w./-])cat(?= )", "busybox cat", text)
         self.agent.run = lambda argv, *more, **named: run([word(text) for text in argv], *more, **named)
@@ -60,8 +60,8 @@ class Reads(Viewer):
     program = "reads"
     missing = None if musl("reads") else "no static cat (musl-gcc, Debian: musl-tools, was not there when the tests were built)"
 
-    def put_cat(self, folder):
-        os.symlink(os.path.join(PROGRAMS, self.program, "cat"), os.path.join(folder, "cat"))
+    def install_cat(self, directory):
+        os.symlink(os.path.join(PROGRAMS, self.program, "cat"), os.path.join(directory, "cat"))
 
 
 class Sends(Reads):
@@ -77,14 +77,14 @@ class Shell(Viewer):
 
     missing = Link.missing
 
-    def put_cat(self, folder):
+    def install_cat(self, directory):
         run = self.agent.run
         self.agent.run = lambda argv, *more, **named: run(
             [BUSYBOX, "sh", "-c", argv[-1]] if len(argv) > 2 and argv[0] in ("bash", "sh", "dash") else argv, *more, **named)
 
 
 VIEWERS = [Link, Word, Reads, Sends]
-# By both ways at once the library is not in them either: what differs is the shell, and who answers at all.
+# By both mechanisms at once the library is not in them either: what differs is the shell, and who answers at all.
 SHORT = [*VIEWERS, Shell] if VIA == "supervise" else [Reads, Shell]
 # Not about cat but about others, or with options that not each cat has.
 LEFT_OUT = ["test_programs_that_only_look_like_readers", "test_disguised_viewer", "test_scripts_with_an_agents_name", "test_sub_agent",
@@ -111,7 +111,7 @@ if VIA != "preload":
 @unittest.skipIf(Reads.missing, Reads.missing)
 class NoDescriptor(Reads, test_sink.SinkTest):
     def test_no_free_descriptor(self):
-        """The notice cannot be added to the viewer: what it would have got, and nothing is said to have been answered."""
+        """The notice cannot be added to the viewer: what it would have got, and nothing counts as answered."""
         data = self.deliver("f")
         for _ in range(3):
             self.assertEqual(self.agent.shell("ulimit -n 3; cat f 2>&1"), b"cat: f: No file descriptors available\n")

@@ -1,7 +1,7 @@
-"""The watcher of `seen run`: changes from outside the session, and none that the session made.
+"""The watcher of `seen run`: external changes, and none that the session made.
 
-Tests of one class share a session, each in a folder of its own.  What is waited for is the report of a change to a file that
-has nothing to do with the test: then all that was to be looked at before has been.  With SEEN_LONG there is more of some, and the times
+Tests of one class share a session, each in a directory of its own.  What is waited for is the report of a change to a file that
+has nothing to do with the test: then all that was to be scanned before has been.  With SEEN_LONG there is more of some, and the times
 are those of users.
 """
 import contextlib
@@ -33,7 +33,7 @@ class Watched(SessionTest):
 
     options = QUIET
     shared = True  # by the tests of the class
-    passes = 1     # until all is looked at that was left alone
+    passes = 1     # until all is scanned that was left alone
     kept = None
 
     @classmethod
@@ -46,16 +46,16 @@ class Watched(SessionTest):
             cls.addClassCleanup(cls.kept_agent.close)
 
     def setUp(self):
-        self.folder = ""
+        self.directory = ""
         if not self.kept:
             super().setUp()
             return
         self.session, self._agent = self.kept, self.kept_agent
-        self.folder = self.id().rsplit(".", 1)[-1]
+        self.directory = self.id().rsplit(".", 1)[-1]
         os.makedirs(self.path(), exist_ok=True)
 
     def path(self, name=""):
-        return os.path.join(self.session.workspace, self.folder, name)
+        return os.path.join(self.session.workspace, self.directory, name)
 
     def write(self, name, data):
         with self.asleep():  # or it may find the file empty
@@ -76,15 +76,15 @@ class Watched(SessionTest):
         return [record for record in map(json.loads, result.stdout.splitlines()) if record["op"] != "changed" or record["source"]]
 
     def records(self, op="changed"):
-        """What the journal says of changes to the test's own files."""
+        """What the journal reports about changes to the test's own files."""
         marker = os.path.join(self.session.workspace, MARKER)
         return [record for record in self.log("--op", op) if record["path"] != marker and record["path"].startswith(self.path())]
 
     def changes(self):
-        """(name, what became of it) of each change that was reported as somebody else's."""
+        """(name, what became of it) of each change that was reported as external."""
         return [(os.path.relpath(record["path"], self.path()), record["change"]) for record in self.records() if record["source"] in OTHERS]
 
-    def give(self, *names):
+    def deliver_files(self, *names):
         """Has new files given to the agent and waits until the watcher knows them."""
         for name in names:
             os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
@@ -93,7 +93,7 @@ class Watched(SessionTest):
         self.pass_by()
 
     def pass_by(self, times=1):
-        """Returns when the watcher has looked at all that was left alone before, and is not held up by the session."""
+        """Returns when the watcher has scanned all that was left alone before, and is not held up by the session."""
         marker = os.path.join(self.session.workspace, MARKER)
 
         def marks():
@@ -121,7 +121,7 @@ class Watched(SessionTest):
 
     @contextlib.contextmanager
     def asleep(self):
-        """The watcher looks at nothing meanwhile, as if all that is done took no time."""
+        """The watcher scans nothing meanwhile, as if all that is done took no time."""
         processes = [self._agent.process] if self._agent else []
         for process in processes:
             process.send_signal(signal.SIGSTOP)
@@ -134,7 +134,7 @@ class Watched(SessionTest):
     def counted(self):
         return self.session.status()["counters"]["edits_outside"]
 
-    def end(self):
+    def stop(self):
         """Ends the run; what it wrote to stderr."""
         agent, self._agent = self.agent, None
         agent.requests.close()
@@ -146,7 +146,7 @@ class Watched(SessionTest):
 @the_watcher_alone
 class Changes(Watched):
     def test_change(self):
-        self.give("a")
+        self.deliver_files("a")
         counted = self.counted()
         new = self.write("a", lines("new"))
         wait_until(self.changes, 20)
@@ -161,7 +161,7 @@ class Changes(Watched):
         self.assertEqual(self.records()[1]["file"]["before"], record["file"]["after"])
 
     def test_deleted_and_made_again(self):
-        self.give("a")
+        self.deliver_files("a")
         os.unlink(self.path("a"))
         self.expect(("a", "deleted"))
         self.write("a", lines("again"))
@@ -171,10 +171,10 @@ class Changes(Watched):
 
     def test_added(self):
         self.write("old", lines("old"))
-        self.give("a")
+        self.deliver_files("a")
         self.write("new", lines("new"))
         self.expect(("new", "added"))
-        # what is in no table is told once; what was there is not new
+        # what is in no table is reported once; what was there is not new
         self.write("new", lines("newer"))
         self.write("old.tmp", lines("older"))
         os.rename(self.path("old.tmp"), self.path("old"))
@@ -187,8 +187,8 @@ class Changes(Watched):
         self.expect(("new", "added"), ("new", "changed"))
 
     def test_renamed(self):
-        self.give("over", "away")
-        other = os.path.join(self.session.folder, "other")
+        self.deliver_files("over", "away")
+        other = os.path.join(self.session.directory, "other")
         with open(other, "wb") as file:
             file.write(lines("other"))
         os.rename(other, self.path("over"))
@@ -200,31 +200,31 @@ class Changes(Watched):
 
     def test_no_change(self):
         """Touched, written with equal bytes, replaced by a copy, changed and changed back."""
-        self.give("a", "b", "c", "d")
+        self.deliver_files("a", "b", "c", "d")
         os.utime(self.path("a"))
         os.chmod(self.path("a"), 0o600)
         self.write("b", self.read("b"))
         shutil.copy(self.path("c"), self.path("c~"))
         os.rename(self.path("c~"), self.path("c"))
         data = self.read("d")
-        with self.asleep():  # or it looks in between
+        with self.asleep():  # or it scans in between
             pathlib.Path(self.path("d")).write_bytes(lines("d"))
             pathlib.Path(self.path("d")).write_bytes(data)
         self.expect()
-        # and where the change was told: coming back is none
+        # and where the change was reported: coming back is none
         self.write("d", lines("d"))
         self.expect(("d", "changed"))
         self.write("d", data)
         self.expect(("d", "changed"))
 
     def test_line_endings_are_bytes(self):
-        self.give("a")
+        self.deliver_files("a")
         self.write("a", self.read("a").replace(b"\n", b"\r\n"))
         self.expect(("a", "changed"))
 
     def test_burst(self):
-        """A file is looked at when it was left alone."""
-        self.give("a")
+        """A file is hashed when it was left alone."""
+        self.deliver_files("a")
         with open(self.path("a"), "r+b", buffering=0) as file:
             for i in range(60):
                 os.pwrite(file.fileno(), b"number %d" % i, 0)
@@ -233,7 +233,7 @@ class Changes(Watched):
 
     def test_never_left_alone(self):
         """But not for ever."""
-        self.give("a")
+        self.deliver_files("a")
         ends = threading.Event()
 
         def go_on():
@@ -248,7 +248,7 @@ class Changes(Watched):
         wait_until(self.changes, 30)
 
     def test_editors(self):
-        self.give("truncates", "renames", "vim")
+        self.deliver_files("truncates", "renames", "vim")
 
         def save(name, data):
             with open(self.path(name), "wb") as file:
@@ -268,27 +268,27 @@ class Changes(Watched):
         os.unlink(self.path("vim~"))
         self.expect(("truncates", "changed"), ("renames", "changed"), ("vim", "changed"))
 
-    def test_folders(self):
-        self.give("top/below/a", "top/below/b")
+    def test_directories(self):
+        self.deliver_files("top/below/a", "top/below/b")
         os.rename(self.path("top"), self.path("other"))
         gone = [("top/below/a", "deleted"), ("top/below/b", "deleted")]
         self.expect(*gone)
         os.rename(self.path("other"), self.path("top"))
-        time.sleep(0.3)  # a folder that is not there is looked for five times a second
+        time.sleep(0.3)  # a directory that is not there is looked for five times a second
         self.expect(*gone)
         self.write("top/below/a", lines("new"))
-        told = [*gone, ("top/below/a", "changed")]
-        self.expect(*told)
+        reported = [*gone, ("top/below/a", "changed")]
+        self.expect(*reported)
         shutil.rmtree(self.path("top"))
-        told += gone
-        self.expect(*told)
+        reported += gone
+        self.expect(*reported)
         os.makedirs(self.path("top/below"))
         self.write("top/below/b", lines("made again"))
-        self.expect(*told, ("top/below/b", "added"))
+        self.expect(*reported, ("top/below/b", "added"))
 
     def test_no_file(self):
         """What takes a file's place is not opened in a way that waits."""
-        self.give("a", "b", "c")
+        self.deliver_files("a", "b", "c")
         for name in "abc":
             os.unlink(self.path(name))
         os.mkfifo(self.path("a"))
@@ -305,8 +305,8 @@ class Changes(Watched):
         self.expect(("a", "changed"))
 
     def test_old_versions(self):
-        """What comes back is a change where somebody in the session knows better."""
-        self.give("a", "b", "c")
+        """What comes back is a change where a scope of the session knows better."""
+        self.deliver_files("a", "b", "c")
         a, b, c = self.read("a"), self.read("b"), self.read("c")
         # another scope knows the old one still
         self.shell("SEEN_SCOPE=other cat a; SEEN_SCOPE=other cat b")
@@ -325,8 +325,8 @@ class Changes(Watched):
         self.assertNotEqual(c, user)
 
 
-class Own(Watched):
-    """What the session does itself is never somebody else's."""
+class OwnWrites(Watched):
+    """What the session does itself is never an external change."""
 
     passes = 2  # what lives is given time to say what it did
 
@@ -349,7 +349,7 @@ class Own(Watched):
 
     def test_ways(self):
         names = ["way%d" % i for i in range(len(self.WAYS))]
-        self.give(*names)
+        self.deliver_files(*names)
         before = [self.read(name) for name in names]
         for name, way in zip(names, self.WAYS):
             self.shell(way.format(name))
@@ -370,8 +370,8 @@ class Own(Watched):
 
     @unittest.skipIf(VIA == "supervise", "the library does not look at what its process has locked")
     def test_not_guarded(self):
-        """Of what the guard cannot look at it is known that it was begun."""
-        self.give("a")
+        """Of what the guard cannot inspect it is known that it was begun."""
+        self.deliver_files("a")
         self.shell("""python3 -c '
 import fcntl
 lock = open("a", "rb")
@@ -404,21 +404,21 @@ with open("a", "r+b") as file:
 
     @the_watcher_alone
     def test_by_other_names(self):
-        """By a link to a folder above, and by renaming the folder."""
-        self.give("src/a", "src/b", "src/c")
+        """By a link to a directory above, and by renaming the directory."""
+        self.deliver_files("src/a", "src/b", "src/c")
         os.symlink("src", self.path("link"))
         self.pass_by()
-        told = self.changes()
+        reported = self.changes()
         self.shell("sed -i s/line/LINE/ link/a; echo x >> link/b; rm link/c")
-        self.expect(*told)
+        self.expect(*reported)
         self.shell("mv src there")
-        self.expect(*told)
+        self.expect(*reported)
         self.shell("mv there src; mkdir new; mv new/../src new; mv new src; mv src/src/* src")
-        self.expect(*told)
+        self.expect(*reported)
 
     def test_killed_between(self):
         """A writer that was killed has written."""
-        self.give("a")
+        self.deliver_files("a")
         self.shell("exec 3> a; echo half >&3; kill -9 $$")
         wait_until(lambda: self.records("edited"), 20)
         self.expect()
@@ -428,8 +428,8 @@ with open("a", "r+b") as file:
         self.expect(("a", "changed"))
 
     def test_over_a_change(self):
-        """A write over somebody else's change is the session's, all the same."""
-        self.give("a")
+        """A write over an external program's change is the session's, all the same."""
+        self.deliver_files("a")
         self.write("a", lines("user"))
         self.expect(("a", "changed"))
         self.shell("echo mine >> a")
@@ -439,8 +439,8 @@ with open("a", "r+b") as file:
 
     @unittest.skipUnless(LONG or VIA == "preload", "by the supervisor it depends on the moment: long form")
     def test_overlap(self):
-        """Two processes write to one file, whoever ends first."""
-        self.give("a", "b")
+        """Two processes write to one file, whichever ends first."""
+        self.deliver_files("a", "b")
         self.shell("exec 3>> a; sh -c 'exec 4>> a; echo inner >&4'; echo outer >&3; exec 3>&-; sleep 0.3")
         self.shell("sh -c 'exec 4>> b; sleep 0.2; echo late >&4' & exec 3>> b; sleep 0.1; echo early >&3; exec 3>&-; sleep 0.3; wait")
         self.expect()
@@ -452,7 +452,7 @@ with open("a", "r+b") as file:
 
     def test_held_open(self):
         """One process of the session has it open, another one writes to it."""
-        self.give("a")
+        self.deliver_files("a")
         shell = self.agent.ask(do="open_shell", kind="pipe", argv=["bash"])["shell"]
         self.agent.ask(do="tell", shell=shell, command="cd '%s'; exec 4>> a" % self.path())
         self.shell("echo from another >> a")
@@ -469,12 +469,12 @@ with open("a", "r+b") as file:
 
     def test_stress(self):
         names = ["s%d" % i for i in range(4)]
-        self.give(*names, "quiet")
-        # at once only in the long form: of two that end in the same instant one may go unheard (docs/design/guard.md)
+        self.deliver_files(*names, "quiet")
+        # at once only in the long form: of two that end in the same instant one's end may be missed (docs/design/guard.md)
         self.shell("for w in 1 2 3 4; do (for i in $(seq %d); do n=s$((i %% 4)); case $((i %% 3)) in 0) echo $w $i >> $n;; 1) echo $w $i > $n;; "
                    "2) echo $w $i > t$w; mv t$w $n;; esac; done) %s done; wait" % ((50, "&") if LONG else (12, ";")))
         self.expect()
-        # between own writes, somebody else's
+        # between own writes, an external one
         self.agent.ask(do="run", argv=["bash", "-c", "cd '%s'; (for i in $(seq 60); do echo $i >> s0; sleep 0.01; done) > /dev/null 2>&1 &" % self.path()],
                        sink="null")
         self.write("quiet", lines("user"))
@@ -484,7 +484,7 @@ with open("a", "r+b") as file:
 
     def test_held_up(self):
         """The run itself is held up for a second."""
-        self.give("own", "user", "both", "removed", "made")
+        self.deliver_files("own", "user", "both", "removed", "made")
         pid = self.agent.process.pid
         for moment in range(3 if LONG else 1):
             os.kill(pid, signal.SIGSTOP)
@@ -514,7 +514,7 @@ class Limits(Watched):
 
     def test_overflow(self):
         self.limit("max_queued_events", 16)
-        self.give("a", "b", "below/c")
+        self.deliver_files("a", "b", "below/c")
         # it is stopped while the events come
         pid = self.agent.process.pid
         os.kill(pid, signal.SIGSTOP)
@@ -523,23 +523,23 @@ class Limits(Watched):
             self.write("b", lines("%d" % i))
         self.write("below/c", lines("last"))
         os.kill(pid, signal.SIGCONT)
-        told = [("a", "changed"), ("b", "changed"), ("below/c", "changed")]
-        self.expect(*told)
+        reported = [("a", "changed"), ("b", "changed"), ("below/c", "changed")]
+        self.expect(*reported)
         self.write("below/c", lines("later"))
-        self.expect(*told, ("below/c", "changed"))
+        self.expect(*reported, ("below/c", "changed"))
 
     def test_no_watches(self):
         self._agent = self.session.agent(*QUIET)
         self.addCleanup(self.agent.close)
-        self.give("before")
+        self.deliver_files("before")
         self.limit("max_user_watches", 0)
-        self.give("below/a")
+        self.deliver_files("below/a")
         self.write("below/a", lines("new"))
         self.write("before", lines("new"))
         self.expect(("below/a", "changed"), ("before", "changed"))
         os.unlink(self.path("below/a"))
         self.expect(("below/a", "changed"), ("before", "changed"), ("below/a", "deleted"))
-        self.assertEqual(self.end(), "")  # --quiet
+        self.assertEqual(self.stop(), "")  # --quiet
 
     def test_said_once(self):
         self.limit("max_user_watches", 0)
@@ -553,7 +553,7 @@ class Limits(Watched):
     @unittest.skipUnless(LONG, "then it is as by --watch poll")
     def test_no_instances(self):
         self.limit("max_user_instances", 0)
-        self.give("a")
+        self.deliver_files("a")
         self.write("a", lines("new"))
         self.expect(("a", "changed"))
 
@@ -562,23 +562,23 @@ class Limits(Watched):
 class Modes(Watched):
     shared = False
 
-    def begin(self, *options, **environment):
+    def start_run(self, *options, **environment):
         self._agent = self.session.agent(*QUIET, *options, environment=environment)
         agent = self._agent
         self.addCleanup(agent.close)
 
     def test_left_out(self):
         names = ["node_modules/a", "deep/node_modules/x/a", ".git/a", "dist/a", "mine/a"]
-        self.begin(SEEN_WATCH_EXCLUDE="/mine")
-        self.give("a", *names)
+        self.start_run(SEEN_WATCH_EXCLUDE="/mine")
+        self.deliver_files("a", *names)
         for name in names + ["a"]:
             self.write(name, lines("other"))
             self.write(name + ".new", lines("new"))
         self.expect(("a", "changed"), ("a.new", "added"))
 
     def test_poll(self):
-        self.begin("--watch", "poll")
-        self.give("a", "b", "below/c")
+        self.start_run("--watch", "poll")
+        self.deliver_files("a", "b", "below/c")
         self.assertFalse(inotify_descriptors(self.agent.process.pid))
         self.write("a", lines("new"))
         os.unlink(self.path("b"))
@@ -586,7 +586,7 @@ class Modes(Watched):
         self.expect(("a", "changed"), ("b", "deleted"), ("below/c", "deleted"))
 
     def test_off(self):
-        self.begin("--watch", "off")
+        self.start_run("--watch", "off")
         self.write("a", lines("a"))
         self.shell("cat a")
         self.write("a", lines("new"))
@@ -598,7 +598,7 @@ class Modes(Watched):
         """One, made with the first file, and not inherited."""
         self.agent.shell("true")
         self.assertFalse(inotify_descriptors(self.agent.process.pid))
-        self.give("a")
+        self.deliver_files("a")
         self.assertEqual(len(inotify_descriptors(self.agent.process.pid)), 1)
         output = self.agent.shell("ls -l /proc/self/fd")
         self.assertNotIn(b"inotify", output)
@@ -606,53 +606,53 @@ class Modes(Watched):
 
     def test_runs(self):
         """What was changed right before a run ends is reported, and before the next one; by two at once, once."""
-        self.begin()
-        self.give("a", "b", "c", "d")
+        self.start_run()
+        self.deliver_files("a", "b", "c", "d")
         self.write("d", lines("late"))
-        self.assertEqual(self.end(), "")
+        self.assertEqual(self.stop(), "")
         self.assertEqual(self.changes(), [("d", "changed")])
         self.write("a", lines("new"))
         os.unlink(self.path("b"))
-        self.begin()
-        told = [("d", "changed"), ("a", "changed"), ("b", "deleted")]
-        self.expect(*told)
-        self.end()
-        self.begin()
-        self.expect(*told)
+        self.start_run()
+        reported = [("d", "changed"), ("a", "changed"), ("b", "deleted")]
+        self.expect(*reported)
+        self.stop()
+        self.start_run()
+        self.expect(*reported)
         other = self.session.agent(*QUIET)
         self.addCleanup(other.close)
         other.shell("cat c")
         self.pass_by()
         self.write("c", lines("new"))
-        self.expect(*told, ("c", "changed"))
+        self.expect(*reported, ("c", "changed"))
 
     def test_workspace_goes(self):
-        self.give("a", "below/b")
+        self.deliver_files("a", "below/b")
         os.rename(self.session.workspace, self.session.workspace + ".away")
         time.sleep(0.5)
         os.rename(self.session.workspace + ".away", self.session.workspace)
         self.pass_by()
-        told = self.changes()
+        reported = self.changes()
         self.write("below/b", lines("new"))
-        self.expect(*told, ("below/b", "changed"))
+        self.expect(*reported, ("below/b", "changed"))
 
     @unittest.skipIf(VIA != "preload", "the supervisor sees it")
     def test_unobserved(self):
-        """While a process lives that nobody observes, or lived when it was changed, nobody can tell."""
-        source, program = os.path.join(self.session.folder, "writer.c"), os.path.join(self.session.folder, "writer")
+        """While an unobserved process lives, or lived when it was changed, the cause is unknown."""
+        source, program = os.path.join(self.session.directory, "writer.c"), os.path.join(self.session.directory, "writer")
         with open(source, "w") as file:
             file.write("#include <fcntl.h>\n#include <unistd.h>\nint main(int argc, char **argv)\n{\n"
                        "\tchar bytes[8];\n\tint fd;\n\tif (argc < 2)\n\t\treturn read(0, bytes, 8) < 0;\n"
                        "\tfd = open(argv[1], O_WRONLY | O_TRUNC);\n\treturn write(fd, \"static\", 6) != 6;\n}\n")
         if not shutil.which("cc") or subprocess.run(["cc", "-static", "-o", program, source], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("no static program")
-        self.give("a", "b", "c")
+        self.deliver_files("a", "b", "c")
         self.write("c", lines("user"))
         self.expect(("c", "changed"))
         self.shell(program + " a")
         self.expect(("c", "changed"), ("a", "changed"))
         shell = self.agent.ask(do="open_shell", kind="pipe", argv=["bash"])["shell"]
-        fifo = os.path.join(self.session.folder, "fifo")
+        fifo = os.path.join(self.session.directory, "fifo")
         os.mkfifo(fifo)
         self.agent.ask(do="tell", shell=shell, command="%s < %s > /dev/null &" % (program, fifo))
         with open(fifo, "wb"):
@@ -668,29 +668,29 @@ class Checkpoint(Watched):
 
     def setUp(self):
         super().setUp()
-        self.told = os.path.join(self.session.folder, "told")
-        self.script = os.path.join(self.session.folder, "checkpoint")
+        self.reported = os.path.join(self.session.directory, "told")
+        self.script = os.path.join(self.session.directory, "checkpoint")
 
-    def begin(self, script, quiet_ms=300):
+    def start_run(self, script, quiet_ms=300):
         with open(self.script, "w") as file:
             file.write(script)
         self._agent = self.session.agent(*QUIET, environment={"SEEN_CHECKPOINT_COMMAND": "sh %s" % self.script,
                                                               "SEEN_CHECKPOINT_QUIET_MS": str(quiet_ms)})
 
-    def give(self, *names):
+    def deliver_files(self, *names):
         for name in names:
             self.deliver(name)
 
     def lists(self):
         try:
-            with open(self.told) as file:
+            with open(self.reported) as file:
                 return [sorted(part.split()) for part in file.read().split("--\n") if part]
         except FileNotFoundError:
             return []
 
-    def test_told(self):
-        self.begin("cat >> %s; echo -- >> %s; pwd > %s.at; env > %s.env" % ((self.told,) * 4))
-        self.give("a", "b")
+    def test_reported(self):
+        self.start_run("cat >> %s; echo -- >> %s; pwd > %s.at; env > %s.env" % ((self.reported,) * 4))
+        self.deliver_files("a", "b")
         self.agent.shell("echo x >> a; mkdir below; echo new > below/c")
         wait_until(lambda: self.lists(), 10)
         self.agent.shell("echo y >> b")
@@ -701,57 +701,57 @@ class Checkpoint(Watched):
         self.assertIn("below/c", self.lists()[0])
         # once more at the end, for what was not told
         self.agent.shell("echo z >> a")
-        errors = self.end()
+        errors = self.stop()
         self.assertEqual(self.lists()[2:], [["a"]])
         self.assertEqual(errors, "")
-        with open(self.told + ".at") as file:
+        with open(self.reported + ".at") as file:
             self.assertEqual(file.read().strip(), self.session.workspace)
-        with open(self.told + ".env") as file:
+        with open(self.reported + ".env") as file:
             text = file.read()
         self.assertNotIn("LD_PRELOAD", text)
         self.assertNotIn("SEEN_P=", text)
         self.assertIn("SEEN_SESSION=", text)
 
     def test_never_two(self):
-        self.begin("cat > /dev/null; echo begin >> {0}; sleep 0.2; echo end >> {0}".format(self.told), 20)
-        self.give("a")
+        self.start_run("cat > /dev/null; echo begin >> {0}; sleep 0.2; echo end >> {0}".format(self.reported), 20)
+        self.deliver_files("a")
         for i in range(10):
             self.agent.shell("echo %d >> a" % i)
             time.sleep(0.08)
-        self.end()
-        with open(self.told) as file:
+        self.stop()
+        with open(self.reported) as file:
             words = file.read().split()
         self.assertGreaterEqual(len(words), 4)
         self.assertEqual(words, ["begin", "end"] * (len(words) // 2))
 
     def test_not_of_the_session(self):
-        """What it changes is somebody else's; what it reads is not the agent's."""
-        self.begin("cat > /dev/null; seq 1 77 > b", 50)
-        self.give("a", "b")
+        """What it changes is an external change; what it reads is not the agent's."""
+        self.start_run("cat > /dev/null; seq 1 77 > b", 50)
+        self.deliver_files("a", "b")
         self.agent.shell("echo x >> a")
         wait_until(self.changes, 20)
-        self.assertEqual(self.end(), "")
+        self.assertEqual(self.stop(), "")
         self.assertEqual(self.changes(), [("b", "changed")])
 
     def test_failures(self):
-        self.begin("exit 3", 50)
-        self.give("a")
+        self.start_run("exit 3", 50)
+        self.deliver_files("a")
         self.agent.shell("echo x >> a")
-        self.assertEqual(self.end(), "seen: the checkpoint command ended with status 3\n")
+        self.assertEqual(self.stop(), "seen: the checkpoint command ended with status 3\n")
 
     def test_not_by_the_workspace(self):
         with open(self.session.path("seen.ini"), "w") as file:
-            file.write("[checkpoint]\ncommand = touch %s\nquiet_ms = 10\n" % self.told)
-        self.give("a")
+            file.write("[checkpoint]\ncommand = touch %s\nquiet_ms = 10\n" % self.reported)
+        self.deliver_files("a")
         self.agent.shell("echo x >> a")
-        self.end()
-        self.assertFalse(os.path.exists(self.told))
+        self.stop()
+        self.assertFalse(os.path.exists(self.reported))
 
     def test_nothing_edited(self):
-        self.begin("echo ran > %s" % self.told, 10)
-        self.give("a")
-        self.assertEqual(self.end(), "")
-        self.assertFalse(os.path.exists(self.told))
+        self.start_run("echo ran > %s" % self.reported, 10)
+        self.deliver_files("a")
+        self.assertEqual(self.stop(), "")
+        self.assertFalse(os.path.exists(self.reported))
 
 
 def inotify_descriptors(pid):
@@ -766,7 +766,7 @@ def inotify_descriptors(pid):
 
 
 @the_watcher_alone
-class Forgotten(unittest.TestCase):
+class Dropped(unittest.TestCase):
     """More files than the session's table has room for."""
 
     REWRITES = (
@@ -781,11 +781,11 @@ class Forgotten(unittest.TestCase):
         "            file.write('round %d of %d\\n' % (round_, i) * 5)\n"
         "    time.sleep(0.2)\n")
 
-    def test_what_was_forgotten_is_nobody_elses(self):
-        """One process rewrites files of its own: none of that is told as an external change, and the end of the run says once what was forgotten."""
+    def test_what_was_dropped_is_no_external_change(self):
+        """One process rewrites files of its own: none of that is reported as an external change, and the end of the run says once what was dropped."""
         session = Session()
         self.addCleanup(session.close)
-        with open(os.path.join(session.folder, "rewriter"), "w", encoding="ascii") as file:
+        with open(os.path.join(session.directory, "rewriter"), "w", encoding="ascii") as file:
             file.write(self.REWRITES)
         done = session.seen("run", "--summary", "--session", "many", "--agent", "rewriter", "-c", "session.files=128", "--", "python3", file.name)
         counters = json.loads(session.seen("status", "--json", "--session", "many").stdout)["counters"]
@@ -801,7 +801,7 @@ class Quick(unittest.TestCase):
         trace = shutil.which("strace")
         if not trace:
             self.skipTest("no strace")
-        log = os.path.join(session.folder, "trace")
+        log = os.path.join(session.directory, "trace")
         subprocess.run([trace, "-o", log, "-e", "trace=inotify_init1,inotify_add_watch,signalfd4", *RUN, "--session", "s", "--", "/bin/true"],
                        env=session.environment, cwd=session.workspace, stdin=subprocess.DEVNULL, check=True)
         with open(log) as file:

@@ -1,6 +1,6 @@
 """[processes] whitelist: programs whose own repeated full reads of a file are answered.
 
-helpers/scripted_reads.c does as it is told; Python, perl and Node read as they do.
+helpers/scripted_reads.c follows orders; Python, perl and Node read as they do.
 """
 
 import json
@@ -20,7 +20,7 @@ SLOW = ("-c", "notice.burst_ms=60000")
 
 
 class Reader:
-    """A process that reads as it is told."""
+    """A process that reads by orders."""
 
     def __init__(self, session, *options, program=PROGRAM, name="scripted_reads", environment=None):
         command = [*RUN, "--quiet", "--session", session.name, "--agent-is", "inside", "-c", "notice.burst_ms=%d" % BURST_MS,
@@ -276,7 +276,7 @@ class Requests(WhitelistTest):
                     self.assertEqual(len(set(given)), 1)  # the answer to the first holds for all
                     if round_ == 1:
                         self.assertNotice(given[0], data)
-                    else:  # new to it; then it insists
+                    else:  # new to it; then it asks again
                         self.assertEqual(given[0], data)
                     self.assertEqual(sniffed, given[0] if len(data) < 4100 else data[:4100])
                 pause()
@@ -364,17 +364,17 @@ class Requests(WhitelistTest):
         os.symlink("f", self.session.path("symbolic"))
         os.link(self.session.path("f"), self.session.path("hard"))
         self.assertNotice(reader.whole("symbolic"))
-        self.assertEqual(reader.whole("hard"), data)  # insists, by another name
+        self.assertEqual(reader.whole("hard"), data)  # asked again, by another name
 
-    def test_outside_of_the_workspace(self):
+    def test_beyond_the_workspace(self):
         reader = self.reader()
-        outside = os.path.join(self.session.folder, "outside")
-        with open(outside, "wb") as file:
+        beyond = os.path.join(self.session.directory, "outside")
+        with open(beyond, "wb") as file:
             file.write(lines("outside"))
-        os.symlink(outside, self.session.path("link"))
+        os.symlink(beyond, self.session.path("link"))
         self.session.write("a.patch", lines("patch"))
         for _ in range(3):
-            for name in (outside, "link", "a.patch"):
+            for name in (beyond, "link", "a.patch"):
                 self.assertFalse(reader.whole(name).startswith(NOTICE), name)
             pause()
 
@@ -504,7 +504,7 @@ edit_pattern = %s
 
 class EditPatterns(WhitelistTest):
     def patterned(self, pattern, *options):
-        config = os.path.join(self.session.folder, "seen.ini")
+        config = os.path.join(self.session.directory, "seen.ini")
         with open(config, "w") as file:
             file.write(PATTERNS % pattern)
         return self.reader("--agent", "scripted_reads", "--config", config, *options)
@@ -559,7 +559,7 @@ class EditPatterns(WhitelistTest):
         self.assertNotice(sniffing())
         self.assertEqual(reader.whole("f"), data)  # in the same request
         pause()
-        self.assertEqual(sniffing(), data)  # it insists
+        self.assertEqual(sniffing(), data)  # it asks again
 
     def test_none(self):
         reader = self.patterned("none")
@@ -612,7 +612,7 @@ class Languages(WhitelistTest):
     def test_many_threads(self):
         """What one of many threads is given is the file or its notice, and nothing between the two."""
         files = {name: self.session.write(name, lines(name, count)) for name, count in (("f", 100), ("g", 300), ("h", 500))}
-        with open(os.path.join(self.session.folder, "threads.py"), "w") as file:
+        with open(os.path.join(self.session.directory, "threads.py"), "w") as file:
             file.write("import os, sys, threading, time\n"
                        "files = {name: open(name + '.kept', 'rb').read() for name in 'fgh'}\n"
                        "notices = set()\n"
@@ -635,7 +635,7 @@ class Languages(WhitelistTest):
             self.session.write(name + ".kept", data)
         python = os.path.realpath(sys.executable)
         result = subprocess.run([*RUN, "--quiet", "--agent-is", "inside", "-c", "notice.burst_ms=1", "-c", "notice.insist_requests=1", "--whitelist",
-                                 "threads", "--", python, os.path.join(self.session.folder, "threads.py")],
+                                 "threads", "--", python, os.path.join(self.session.directory, "threads.py")],
                                 cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(result.stderr, b"")

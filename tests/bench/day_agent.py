@@ -20,7 +20,7 @@ def cpu_ns():
 
 
 def edit(path, line, old, new, context):
-    """The agent's edit tool: what the model is told."""
+    """The agent's edit tool: what the model reads."""
     with open(path, "rb") as file:
         lines = file.read().splitlines(keepends=True)
     if lines[line - 1] != old.encode() + b"\n":

@@ -32,10 +32,10 @@ def command_notice(words, size):
 
 
 def diff_of(path, old, new):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for name, content in (("old", old), ("new", new)):
-            place.write_file(os.path.join(folder, name), content)
-        text = subprocess.run(["diff", "-u", "old", "new"], cwd=folder, stdout=subprocess.PIPE, check=False).stdout
+            place.write_file(os.path.join(directory, name), content)
+        text = subprocess.run(["diff", "-u", "old", "new"], cwd=directory, stdout=subprocess.PIPE, check=False).stdout
     head = (b"[File changed since last read: %s. Below is not the file but what changed in it, a unified diff against version %s. (%d bytes, version %s, "
             b"seen-%s)]\n" % (path.encode(), b"0" * 12, len(new), b"1" * 12, b"0" * 16))
     return head + text
@@ -192,7 +192,7 @@ class Days(unittest.TestCase):
                 self.assertEqual(len({"run", "edit", "compact"}.intersection(step)), 1, step)
 
     def test_repeats(self):
-        """As many as in the sessions that they are made after, not more; what comes of it is measured by the bench."""
+        """As many as in the sessions that they are made after, not more; the result is measured by the bench."""
         for name, shares in day.SHARES.items():
             made = day.Maker(shares)
             made.make()
@@ -206,20 +206,20 @@ class Days(unittest.TestCase):
 
     def test_tokens(self):
         """Each text is counted by itself."""
-        with tempfile.TemporaryDirectory() as folder:
-            one, two = (day.tokens_of([text], folder)["seen"] for text in (b"some words here\n", b"12 and 345\n"))
+        with tempfile.TemporaryDirectory() as directory:
+            one, two = (day.tokens_of([text], directory)["seen"] for text in (b"some words here\n", b"12 and 345\n"))
             self.assertGreater(one, 0)
-            self.assertEqual(day.tokens_of([b"some words here\n", b"12 and 345\n"], folder)["seen"], one + two)
-            self.assertEqual(day.tokens_of([], folder)["seen"], 0)
+            self.assertEqual(day.tokens_of([b"some words here\n", b"12 and 345\n"], directory)["seen"], one + two)
+            self.assertEqual(day.tokens_of([], directory)["seen"], 0)
 
 
 class Playing(unittest.TestCase):
     """The driver, bare and under seen, with a day of a few steps."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="seen-day.")
-        self.addCleanup(folder.cleanup)
-        self.place = place.Place(os.path.realpath(folder.name), ways.ALL, quick=True)
+        directory = tempfile.TemporaryDirectory(prefix="seen-day.")
+        self.addCleanup(directory.cleanup)
+        self.place = place.Place(os.path.realpath(directory.name), ways.ALL, quick=True)
         self.player = works_day.Player(self.place, "usual")
         self.player.steps = [{"run": "cat docs/%s" % name, "shows": ["docs/%s" % name]} for name in ("a", "b", "a")] + [
             {"edit": "docs/b", "line": 3, "old": "b has a line 2", "new": "b has another line", "context": 1},

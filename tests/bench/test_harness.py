@@ -1,6 +1,6 @@
 """The harness of tests/bench: its sums, what it does where something is missing or did not do its work, its JSON, plots and page.
 
-Nothing here is timed, and no figure is looked at.
+Nothing here is timed, and no figure is judged.
 """
 import contextlib
 import copy
@@ -39,7 +39,7 @@ S = place.Sample
 
 
 class Made(works.Work):
-    """A work that takes as long as it is told to."""
+    """A work that takes as long as it is asked to."""
     group, name, goals = "starts", "made", ("start",)
     ways = ("bare", "injected", "substitute", "strace", "strace bpf")
     took = {"bare": 1000, "injected": 1100, "substitute": 2200, "strace": 9000, "strace bpf": 4000}
@@ -136,7 +136,7 @@ class TestFigures(unittest.TestCase):
 
 class TestRunner(unittest.TestCase):
     def test_turns(self):
-        plan = runner.Plan(Made(), 4, 1e9)
+        plan = runner.Schedule(Made(), 4, 1e9)
         plan.fit(dict.fromkeys(Made.ways, 1))
         order = [[way for way, _ in plan.turns(number)] for number in range(5)]
         self.assertEqual(order[0], list(Made.ways))
@@ -148,7 +148,7 @@ class TestRunner(unittest.TestCase):
         self.assertEqual(order[4], [])
 
     def test_slow_ways_have_fewer_rounds_with_the_bases_beside_them(self):
-        plan = runner.Plan(Made(), 15, 22)
+        plan = runner.Schedule(Made(), 15, 22)
         plan.fit({"bare": 0.1, "injected": 0.1, "substitute": 0.2, "strace": 10, "strace bpf": 0.25})
         self.assertEqual(plan.rounds, {"bare": 15, "injected": 15, "substitute": 15, "strace": 3, "strace bpf": 4})
         rounds = {way: [number for number in range(15) if way in plan.ways_of(number)] for way in Made.ways}
@@ -158,7 +158,7 @@ class TestRunner(unittest.TestCase):
     def test_short_works_have_several_turns(self):
         work = Made()
         work.repeats = 5
-        plan = runner.Plan(work, 10, 11)
+        plan = runner.Schedule(work, 10, 11)
         plan.fit({"bare": 0.001, "injected": 0.001, "substitute": 0.001, "strace": 1, "strace bpf": 0.001})
         self.assertEqual(plan.repeats, {"bare": 5, "injected": 5, "substitute": 5, "strace": 1, "strace bpf": 5})
         turns = list(plan.turns(9))
@@ -166,8 +166,8 @@ class TestRunner(unittest.TestCase):
         self.assertEqual(sum(way == "bare" for way, _ in turns), 5)
 
     def test_all_works_have_a_group_ways_and_goals_that_are_there(self):
-        with tempfile.TemporaryDirectory() as folder:
-            found = works.all_works(place.Place(folder, ways.ALL))
+        with tempfile.TemporaryDirectory() as directory:
+            found = works.all_works(place.Place(directory, ways.ALL))
             self.assertGreater(len(found), 20)
             for work in found:
                 self.assertIn(work.group, works.GROUPS)
@@ -198,7 +198,7 @@ class TestGoals(unittest.TestCase):
 
 
 class Stub(ways.Way):
-    """Runs a command bare, and tells of finish()."""
+    """Runs a command bare, and reports finish()."""
     kind = "bare"
 
     def __init__(self, name):
@@ -217,12 +217,12 @@ class Stub(ways.Way):
 class TestDocument(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp()
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        where = place.Place(cls.folder, {name: Stub(name) for name in Made.ways})
+        cls.directory = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        where = place.Place(cls.directory, {name: Stub(name) for name in Made.ways})
         cls.result = document(runner.measure(where, [Made(where), Made(where, "a work with <a> 'name' | & \"more\""), Sizes(where),
                                                      Counted(where)], 3, 1e9, lambda text: None))
-        cls.file = os.path.join(cls.folder, "result.json")
+        cls.file = os.path.join(cls.directory, "result.json")
         with open(cls.file, "w", encoding="utf-8") as file:
             json.dump(cls.result, file)
 
@@ -263,7 +263,7 @@ class TestDocument(unittest.TestCase):
     def test_page_of_a_file(self):
         if not shutil.which("gnuplot"):
             self.skipTest("no gnuplot")
-        target = os.path.join(self.folder, "page.md")
+        target = os.path.join(self.directory, "page.md")
         done = subprocess.run([os.path.join(HERE, "run"), "--from", self.file, "--page", target], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("MISSED", done.stdout)
@@ -273,7 +273,7 @@ class TestDocument(unittest.TestCase):
         for name in ("goals", "ratios"):
             for theme in ("light", "dark"):
                 self.assertIn("page-%s-%s.svg" % (name, theme), text)
-                self.assertTrue(os.path.exists(os.path.join(self.folder, "page-%s-%s.svg" % (name, theme))))
+                self.assertTrue(os.path.exists(os.path.join(self.directory, "page-%s-%s.svg" % (name, theme))))
 
     def test_first_page(self):
         """docs/performance.md: the beginning of the page, without the tables of works; the page in docs is one."""
@@ -289,16 +289,16 @@ class TestDocument(unittest.TestCase):
         self.assertTrue(committed.endswith(text[text.index("## All figures"):]))
         if not shutil.which("gnuplot"):
             self.skipTest("no gnuplot: only the text")
-        target = os.path.join(self.folder, "first.md")
+        target = os.path.join(self.directory, "first.md")
         done = subprocess.run([os.path.join(HERE, "run"), "--from", self.file, "--first-page", target], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(target, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
-        self.assertTrue(os.path.exists(os.path.join(self.folder, "first-ratios-dark.svg")))
+        self.assertTrue(os.path.exists(os.path.join(self.directory, "first-ratios-dark.svg")))
 
     def test_another_file(self):
         for content in ("{}", "[]", "no JSON"):
-            other = os.path.join(self.folder, "other.json")
+            other = os.path.join(self.directory, "other.json")
             with open(other, "w", encoding="ascii") as file:
                 file.write(content)
             done = subprocess.run([os.path.join(HERE, "run"), "--from", other], capture_output=True, text=True, check=False)
@@ -336,8 +336,8 @@ class TestFailure(unittest.TestCase):
                     raise place.Failed("strace: it fell\nand said so")
                 return S(1, 1)
 
-        with tempfile.TemporaryDirectory() as folder:
-            where = place.Place(folder, ways.ALL)
+        with tempfile.TemporaryDirectory() as directory:
+            where = place.Place(directory, ways.ALL)
             with self.assertRaisesRegex(place.Failed, r"^made: strace: it fell \(--without strace leaves it out\)\nand said so$"):
                 runner.measure(where, [Falls(where)], 3, 1e9, lambda text: None)
 
@@ -352,8 +352,8 @@ class TestFailure(unittest.TestCase):
                     raise place.Failed("%s: it stumbled\nand said so" % way)
                 return S(1, 1)
 
-        with tempfile.TemporaryDirectory() as folder:
-            where = place.Place(folder, ways.ALL)
+        with tempfile.TemporaryDirectory() as directory:
+            where = place.Place(directory, ways.ALL)
             measured = runner.measure(where, [Stumbles(where)], 3, 1e9, lambda text: None)
             self.assertEqual(measured["works"][0]["again"], {"strace": "strace: it stumbled"})
             self.assertIn("made: strace: it stumbled.", " ".join(figures.warnings(document(measured))))
@@ -395,13 +395,13 @@ class TestFailure(unittest.TestCase):
             self.assertEqual(ended.exception.code, 2)
 
     def path_without(self, *names):
-        """A folder with what the bench and its work need, but these."""
-        folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, folder)
+        """A directory with what the bench and its work need, but these."""
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
         for name in ("sh", "env", "python3", "cat", "true", "git", "stat"):
             if name not in names and shutil.which(name):
-                os.symlink(shutil.which(name), os.path.join(folder, name))
-        return folder
+                os.symlink(shutil.which(name), os.path.join(directory, name))
+        return directory
 
     def test_a_missing_peer(self):
         path = self.path_without("strace")
@@ -420,8 +420,8 @@ class TestFailure(unittest.TestCase):
 
         forbidden = Forbidden("forbidden")
         with unittest.mock.patch.dict(ways.ALL, {"forbidden": forbidden}):
-            with tempfile.TemporaryDirectory() as folder:
-                target = os.path.join(folder, "result.json")
+            with tempfile.TemporaryDirectory() as directory:
+                target = os.path.join(directory, "result.json")
                 status, errors = self.main(lambda where: [works.Spawn(where, "starts", "true", ["true"], 1, ways=("bare", "forbidden"))],
                                            "--json", target)
                 self.assertEqual((status, errors), (0, ""))
@@ -443,8 +443,8 @@ class TestFailure(unittest.TestCase):
         self.assertIn("strace: not run as it should be", errors)
 
     def test_a_peer_whose_log_is_empty(self):
-        with tempfile.TemporaryDirectory() as folder:
-            where = place.Place(folder, ways.ALL)
+        with tempfile.TemporaryDirectory() as directory:
+            where = place.Place(directory, ways.ALL)
             strace = ways.ALL["strace"]
             with self.assertRaisesRegex(place.Failed, "strace: its log is empty"):
                 strace.after(where)
@@ -454,8 +454,8 @@ class TestFailure(unittest.TestCase):
                 strace.after(where)
 
     def test_a_session_that_saw_nothing(self):
-        with tempfile.TemporaryDirectory() as folder:
-            where = place.Place(folder, {"bare": ways.ALL["bare"], "one": ways.Seen("one", "preload", "")})
+        with tempfile.TemporaryDirectory() as directory:
+            where = place.Place(directory, {"bare": ways.ALL["bare"], "one": ways.Seen("one", "preload", "")})
             self.assertEqual(where.ways["one"].finish(where), {})  # nothing was run
             where.run("one", ["true"])
             self.assertGreater(where.ways["one"].finish(where)["processes attached"], 0)

@@ -1,4 +1,4 @@
-"""The ways of others: each is at work when it is said to be, and what shows that fails when it is not.
+"""The ways of others: each is at work when it is reported to be, and what shows that fails when it is not.
 
 Nothing here is timed.  What is not installed is skipped: ./scripts/bench installs it.
 """
@@ -33,9 +33,9 @@ def idle(one, **members):
 
 class TestPeers(unittest.TestCase):
     def setUp(self):
-        self.folder = os.path.realpath(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.place = place.Place(self.folder, dict(ways.ALL))
+        self.directory = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.place = place.Place(self.directory, dict(ways.ALL))
         self.there = [one for one in peers.others() if not one.available() and not one.permitted()]
 
     def each(self, choose=lambda one: True):
@@ -51,8 +51,8 @@ class TestPeers(unittest.TestCase):
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/environ" % pid, "rb") as file:
-                    ours = b"BENCH_REPORT=" + self.place.report.encode() in file.read().split(b"\0")
-                if ours:
+                    is_started = b"BENCH_REPORT=" + self.place.report.encode() in file.read().split(b"\0")
+                if is_started:
                     with open("/proc/%s/comm" % pid, encoding="utf-8", errors="replace") as file:
                         found.append(file.read().strip())
             except OSError:
@@ -65,7 +65,7 @@ class TestPeers(unittest.TestCase):
 
     def test_what_is_missing_is_said_with_the_remedy(self):
         kept = os.environ["PATH"]
-        os.environ["PATH"] = self.folder
+        os.environ["PATH"] = self.directory
         try:
             for one in peers.others():
                 with self.subTest(one.name):
@@ -104,7 +104,7 @@ class TestPeers(unittest.TestCase):
                     self.place.ways[one.name].prove(self.place)
 
     def test_who_has_the_library_but_writes_nothing_down(self):
-        settings = os.path.join(self.folder, "silent.ini")
+        settings = os.path.join(self.directory, "silent.ini")
         place.write_file(settings, b"[snoopy]\noutput = devnull\n")
 
         def silent(one):
@@ -127,22 +127,22 @@ class TestPeers(unittest.TestCase):
         if not os.path.ismount("/dev/shm"):
             self.skipTest("/dev/shm is no file system of its own")
 
-        def begin(self, where):
+        def start(self, where):
             kept = where.env
-            where.env = {**kept, "PATH": folder + ":" + kept["PATH"]}
+            where.env = {**kept, "PATH": directory + ":" + kept["PATH"]}
             try:
                 peers.Fatrace.before(self, where)
             finally:
                 where.env = kept
 
-        folder = os.path.join(self.folder, "bin")
-        place.write_file(os.path.join(folder, "fatrace"), b"#!/bin/sh\ncd /dev/shm && exec %s -c \"$@\"\n" % (shutil.which("fatrace") or "").encode())
-        os.chmod(os.path.join(folder, "fatrace"), 0o755)
+        directory = os.path.join(self.directory, "bin")
+        place.write_file(os.path.join(directory, "fatrace"), b"#!/bin/sh\ncd /dev/shm && exec %s -c \"$@\"\n" % (shutil.which("fatrace") or "").encode())
+        os.chmod(os.path.join(directory, "fatrace"), 0o755)
         kept, peers.HEAD_S = peers.HEAD_S, 1
         try:
             for one in self.each(lambda one: one.name == "fatrace"):
                 with self.subTest(one.name):
-                    other = self.place.ways["fatrace"] = idle(one, before=begin)
+                    other = self.place.ways["fatrace"] = idle(one, before=start)
                     self.assert_fails("does not write down the begin", other.prove, self.place)
                     self.assertIsNone(other.watcher, "it still runs")
         finally:
@@ -205,7 +205,7 @@ class TestPeers(unittest.TestCase):
 
     def test_static_programs(self):
         self.place.make_static()
-        viewer = os.path.join(self.folder, "bin/bench_viewer")
+        viewer = os.path.join(self.directory, "bin/bench_viewer")
         file = os.path.join(self.place.work, "file.txt")
         place.write_file(file, b"content\n")
         for one in self.each(lambda one: one.static):
@@ -213,16 +213,16 @@ class TestPeers(unittest.TestCase):
                 self.place.sample(one.name, [viewer, file], 1, lambda output: output == b"content\n")
 
     def test_the_work_is_the_same(self):
-        """Standard output, bytes as they are, environment, folder and the exit status."""
-        script = r"""printf 'a\0b\377\n'; printf '%s\n' "$ODD"; pwd; cat file; echo made >made; cat made; test ! -t 0 && cat"""
-        folder = os.path.join(self.place.work, "a folder")
-        place.write_file(os.path.join(folder, "file"), b"in a folder\n")
-        odd = " of 'two'\n\"lines\" $HOME \\"
-        want = self.place.run("bare", ["sh", "-c", script], folder, {"ODD": odd})
-        self.assertTrue(want.startswith(b"a\0b\xff\n" + odd.encode()))
+        """Standard output, bytes as they are, environment, directory and the exit status."""
+        script = r"""printf 'a\0b\377\n'; printf '%s\n' "$UNUSUAL"; pwd; cat file; echo made >made; cat made; test ! -t 0 && cat"""
+        directory = os.path.join(self.place.work, "a folder")
+        place.write_file(os.path.join(directory, "file"), b"in a folder\n")
+        unusual = " of 'two'\n\"lines\" $HOME \\"
+        want = self.place.run("bare", ["sh", "-c", script], directory, {"UNUSUAL": unusual})
+        self.assertTrue(want.startswith(b"a\0b\xff\n" + unusual.encode()))
         for one in self.each():
             with self.subTest(one.name):
-                self.assertEqual(self.place.run(one.name, ["sh", "-c", script], folder, {"ODD": odd}), want)
+                self.assertEqual(self.place.run(one.name, ["sh", "-c", script], directory, {"UNUSUAL": unusual}), want)
                 self.assert_fails("exit status 3", self.place.run, one.name, ["sh", "-c", "exit 3"])
                 self.assert_fails("complaint", self.place.run, one.name, ["sh", "-c", "echo complaint >&2"])
 

@@ -14,7 +14,7 @@ Everything else is, byte for byte, what the files hold, or what the same command
 That notices come where they are due is counted, too, so that the test cannot pass in silence.
 
 The steps are real commands of real processes, in rounds: a round is a session with settings, files and agents of its
-own.  SEEN_STEPS: their number (default 1,500, half of it by the other ways in; 100,000 and 10,000 with SEEN_LONG).  SEEN_SEED: the sequence.  SEEN_ROUND: that
+own.  SEEN_STEPS: their number (default 1,500, half of it by the other mechanisms; 100,000 and 10,000 with SEEN_LONG).  SEEN_SEED: the sequence.  SEEN_ROUND: that
 one alone, as a failure names it.  SEEN_JOBS: rounds at a time (default: one for each processor).
 """
 
@@ -71,7 +71,7 @@ class Moment:
         self.sure, self.most, self.bytes = scope.sure, scope.most, scope.bytes
 
 
-class Given:
+class Delivered:
     """Lines of one version of a file, or (part None) all of it.  base: as what changed in that, which must count, too."""
 
     def __init__(self, scope, command, path, content, part, base=None):
@@ -115,7 +115,7 @@ class Scope:
         self.sure = self.most = self.bytes = 0
         self.conversations = [Conversation()]  # the main one, then those of sub-agents
         self.talk = self.conversations[0]  # whose command it is
-        self.within = 0  # of a viewer's output that is being looked at, how much was before
+        self.within = 0  # of a viewer's output that is being checked, how much was before
         self.sink = "pipe"
         self.behind = None  # the last part: its file and the line after it
         self.lately = collections.deque(maxlen=5)  # parts and readers, to ask for them again
@@ -126,7 +126,7 @@ class Scope:
             conversation.new_epoch()
 
     def count(self, sure, perhaps=0):
-        """So many requests.  By both ways in, a program may be taken for one by each, and diff(1), which the program runs, for another."""
+        """So many requests.  By both mechanisms, a program may be taken for one by each, and diff(1), which the program runs, for another."""
         self.sure += sure
         self.most += (sure + perhaps) * (3 if VIA == "both" else 1)
 
@@ -138,7 +138,7 @@ class Note:
     """How a file or a command was answered last.  content: of that version."""
 
     def __init__(self, content):
-        self.content, self.notice, self.yielded = content, None, None
+        self.content, self.notice, self.given_again = content, None, None
 
 
 def now():
@@ -146,7 +146,7 @@ def now():
 
 
 def apply_diff(base, text):
-    """Applies the unified diff that stands at the front of a text.  Returns (what comes of it, None if it does not fit; the text behind it)."""
+    """Applies the unified diff that stands at the front of a text.  Returns (the result, None if it does not fit; the text behind it)."""
     rows = text.split(b"\n")  # each but the last had a newline
     old, new, at, taken = base.split(b"\n"), [], 0, 2  # the last one stands for what is behind the last newline
     fits = rows[0].startswith(b"--- ") and rows[1].startswith(b"+++ ")
@@ -189,15 +189,15 @@ class Piece:
 
     late = False
     requests = perhaps = 0
-    asks_outside = False
-    folders = ()  # that it lists
+    asks_externally = False
+    directories = ()  # that it lists
 
     def judge(self, round, scope, command, output, before):
         """output: what it printed.  before: how many bytes the command had printed until then."""
         raise NotImplementedError
 
 
-class View(Piece):
+class Viewing(Piece):
     """Viewers at the capture.  groups: the files of each process, in order."""
 
     def __init__(self, text, groups):
@@ -214,15 +214,15 @@ class View(Piece):
             length, fresh, guides = len(output), [], []
             for index, path in enumerate(group):
                 if output.startswith(LOADED):
-                    output = round.take_injected(scope, command, path, output, before, guides)
+                    output = round.accept_injected(scope, command, path, output, before, guides)
                 scope.within = length - len(output)
-                output = round.take_file(scope, command, path, self.state[path], output, fresh, before, path in group[:index])
+                output = round.accept_file(scope, command, path, self.state[path], output, fresh, before, path in group[:index])
             size = length - len(output)
             before += size
             scope.bytes += size
             scope.within = 0
             for path in fresh:
-                scope.talk.given.append(Given(scope, command, path, self.state[path], None))
+                scope.talk.given.append(Delivered(scope, command, path, self.state[path], None))
             for what in guides:
                 scope.talk.guides[what].append(command)
             for path in fresh:
@@ -232,7 +232,7 @@ class View(Piece):
             raise Wrong("more than the files: %r" % output[:200])
 
 
-class Part(Piece):
+class Range(Piece):
     """A program that prints plain lines of one file, at the capture.  part: the first and the last, from 1."""
 
     requests = 1
@@ -252,41 +252,41 @@ class Part(Piece):
 
     def judge(self, round, scope, command, output, before):
         state = ((self.path, self.content),)
-        if round.take_request(scope, command, self, (self.path,), self.real, state, output, before):
-            scope.talk.given.append(Given(scope, command, self.path, self.content, self.rows))
+        if round.accept_request(scope, command, self, (self.path,), self.real, state, output, before):
+            scope.talk.given.append(Delivered(scope, command, self.path, self.content, self.rows))
 
 
 class Reader(Piece):
     """A reader at the capture.  What it prints is asked for outside of seen."""
 
     requests = 1
-    asks_outside = True
+    asks_externally = True
 
-    def __init__(self, text, paths, folders=(), metadata=False):
-        self.text, self.paths, self.folders, self.metadata = text, paths, folders, metadata
+    def __init__(self, text, paths, directories=(), metadata=False):
+        self.text, self.paths, self.directories, self.metadata = text, paths, directories, metadata
 
     def prepare(self, round):
         self.state = tuple((path, round.contents[path]) for path in self.paths)
         self.below = []
-        for folder in self.folders:
-            below = folder + "/" if folder != "." else ""
+        for directory in self.directories:
+            below = directory + "/" if directory != "." else ""
             names = sorted(path for path in round.contents if path.startswith(below) and (
-                not self.metadata or "R" in self.text or (os.path.dirname(path) or ".") == folder))
+                not self.metadata or "R" in self.text or (os.path.dirname(path) or ".") == directory))
             self.below += names
             self.state += tuple((path, None if self.metadata else round.contents[path]) for path in names)
 
     def judge(self, round, scope, command, output, before):
-        real, status = round.outside(self.text)
+        real, status = round.external(self.text)
         if status != 0 and output != real:
             raise Wrong("a command that fails was not run: %r" % output[:200])
         paths = tuple(self.paths) + tuple(self.below)
-        if self.metadata and "ls" in self.text:  # as it is shown: links, sizes, times; of folders their own and those above them, too
-            shown = {*paths, *(other for folder in self.folders if " -la" in self.text for other in (folder, os.path.dirname(folder) or "."))}
-            self.state += tuple((path, size, links, written) for path, _, size, links, written, _ in round.stamps(paths + self.folders) if path in shown)
-        return round.take_request(scope, command, self, paths, real, self.state, output, before, status == 0)
+        if self.metadata and "ls" in self.text:  # as it is shown: links, sizes, times; of directories their own and those above them, too
+            shown = {*paths, *(other for directory in self.directories if " -la" in self.text for other in (directory, os.path.dirname(directory) or "."))}
+            self.state += tuple((path, size, links, written) for path, _, size, links, written, _ in round.stamps(paths + self.directories) if path in shown)
+        return round.accept_request(scope, command, self, paths, real, self.state, output, before, status == 0)
 
 
-class OddPart(Reader):
+class UnusualRange(Reader):
     """As Part, in words of which nothing is believed but what comes out: of a file whose lines are all different.  It
     may be no reader at all."""
 
@@ -301,7 +301,7 @@ class OddPart(Reader):
             given = set(output.split(b"\n"))
             for number, row in enumerate(self.content.split(b"\n"), 1):
                 if row in given:
-                    scope.talk.given.append(Given(scope, command, self.paths[0], self.content, (number, number)))
+                    scope.talk.given.append(Delivered(scope, command, self.paths[0], self.content, (number, number)))
 
 
 class Context(Piece):
@@ -318,7 +318,7 @@ class Context(Piece):
     def judge(self, round, scope, command, output, before):
         scope.count(0, 1)
         size, fresh = len(output), []
-        output = round.take_guides(scope, command, self.guides, output, before, fresh)
+        output = round.accept_guides(scope, command, self.guides, output, before, fresh)
         scope.bytes += size
         for what in fresh:
             scope.talk.guides[what].append(command)
@@ -327,11 +327,11 @@ class Context(Piece):
 
 
 class Elsewhere(Piece):
-    """Files or readers, anywhere but at the capture.  real: what must come out in the end; None: as outside."""
+    """Files or readers, anywhere but at the capture.  real: what must come out in the end; None: as for an external agent."""
 
     def __init__(self, text, real=None, requests=0, perhaps=0, late=False):
         self.text, self.real, self.requests, self.perhaps, self.late = text, real, requests, perhaps, late
-        self.asks_outside = real is None
+        self.asks_externally = real is None
 
     def prepare(self, round):
         if callable(self.real):
@@ -339,7 +339,7 @@ class Elsewhere(Piece):
 
     def judge(self, round, scope, command, output, before):
         scope.count(self.requests, self.perhaps)
-        real = round.outside(self.text)[0] if self.real is None else self.real
+        real = round.external(self.text)[0] if self.real is None else self.real
         round.count["elsewhere"] += 1
         if output != real:
             raise Wrong("%s, elsewhere than at the capture" % ("a notice" if ANY_NOTICE.search(output) else "other bytes"))
@@ -362,7 +362,7 @@ class Change(Piece):
             raise Wrong("a change printed %r" % output[:200])
 
 
-class Outside:
+class External:
     """A shell that is no part of the session: what the same commands print there."""
 
     def __init__(self, session):
@@ -406,8 +406,8 @@ class Round:
         self.session = Session()
         agents = []
         try:
-            self.settle()
-            self.shell_outside = Outside(self.session)
+            self.wait_until_settled()
+            self.shell_external = External(self.session)
             try:
                 agents = [self.session.agent(*self.options, *self.session.spools()) for _ in range(2)]
                 self.scopes = [Scope(agent) for agent in agents] + [Scope(agents[0], "apart")]
@@ -422,7 +422,7 @@ class Round:
                 agents = []
                 self.count.update({"lost " + name: number for name, number in self.session.status().get("lost", {}).items() if number})
             finally:
-                self.shell_outside.close()
+                self.shell_external.close()
             return self.count, None
         except Exception as error:  # the test shows it
             text = str(error) if isinstance(error, Wrong) else traceback.format_exc()
@@ -432,11 +432,11 @@ class Round:
             for agent in agents:
                 try:
                     agent.close()
-                except Exception:  # it is said above
+                except Exception:  # it is reported above
                     pass
             self.session.close()
 
-    def settle(self):
+    def wait_until_settled(self):
         """Settings and files."""
         pick = self.random.choice
         self.window, self.window_bytes, self.age_s = pick((6, 12, 12, 50)), pick((0, 0, 20000, 60000)), pick((0, 0, 0, 0, 1))
@@ -455,7 +455,7 @@ class Round:
         self.options = [word for name, value in options.items() for word in ("-c", "%s=%s" % (name, value))]
         self.contents = {}
         os.makedirs(self.session.path("d/e"))
-        self.aside = os.path.join(self.session.folder, "aside")
+        self.aside = os.path.join(self.session.directory, "aside")
         os.mkdir(self.aside)
         self.files = ["f0", "f1", "f2", "f3", "d/g0", "d/g1", "d/e/h0"]
         self.pool = [self.new_content() for _ in range(6)]
@@ -475,7 +475,7 @@ class Round:
         if choice < 0.75:
             self.run_pieces(scope)
         elif choice < 0.92:
-            self.change_from_outside()
+            self.change_externally()
         elif choice < 0.945:
             self.own_write(scope)
         elif choice < 0.965:
@@ -510,10 +510,10 @@ class Round:
 
     def guides_of(self, path):
         """(path, content) of the instruction files that apply to a file, the root's first."""
-        return [(guide, self.contents[guide]) for guide in self.guides if os.path.dirname(guide) in ("", *self.folders_above(path))]
+        return [(guide, self.contents[guide]) for guide in self.guides if os.path.dirname(guide) in ("", *self.directories_above(path))]
 
     @staticmethod
-    def folders_above(path):
+    def directories_above(path):
         parts = path.split("/")[:-1]
         return ["/".join(parts[:count + 1]) for count in range(len(parts))]
 
@@ -536,7 +536,7 @@ class Round:
         at = self.random.choice((0, len(old) // 2, max(0, len(old) - 3)))
         return old[:at] + (b"X" if old[at:at + 1] != b"X" else b"Y") + old[at + 1:] if old[at:at + 1] not in (b"\n", b"") else old
 
-    def look_at_inodes(self):
+    def check_inodes(self):
         """Numbers of inodes come back: a file is one with another when they ever had the same."""
         for path in self.files:
             self.inodes[path].add(os.stat(self.session.path(path)).st_ino)
@@ -544,7 +544,7 @@ class Round:
     def may_be_one(self, path, other):
         return path == other or not self.inodes[path].isdisjoint(self.inodes[other])
 
-    def put_aside(self, content):
+    def keep_version(self, content):
         self.serial += 1
         path = os.path.join(self.aside, "c%d" % self.serial)
         with open(path, "wb") as file:
@@ -562,7 +562,7 @@ class Round:
         self.serial += 1
         self.object[path], self.contents[path] = self.serial, content
 
-    def change_from_outside(self):
+    def change_externally(self):
         path = self.random.choice(self.files)
         name = self.session.path(path)
         new = self.other_content(path)
@@ -585,14 +585,14 @@ class Round:
             os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
             self.set_content(path, new)
         elif way == "renamed over":
-            os.rename(self.put_aside(new), name)
+            os.rename(self.keep_version(new), name)
             self.set_file(path, new)
         elif way == "made anew":
             os.unlink(name)
             self.set_file(path, self.session.write(path, new))
         elif way == "touched":
             os.utime(name)
-        elif way == "another file":  # comes or goes: only who lists or searches the folder can tell
+        elif way == "another file":  # comes or goes: only who lists or searches the directory can tell
             path = self.random.choice(("x0", "d/x1", "d/e/x2"))
             if path in self.contents:
                 os.unlink(self.session.path(path))
@@ -610,7 +610,7 @@ class Round:
                 os.rename(self.session.path(other), name)
                 self.contents[path], self.object[path] = self.contents[other], self.object[other]
                 self.set_file(other, self.session.write(other, self.new_content()))
-        self.look_at_inodes()
+        self.check_inodes()
         self.note("outside: %s %s", path, way)
 
     def change_guide(self):
@@ -619,7 +619,7 @@ class Round:
             self.session.write(path, new)
             self.set_content(path, new)
         else:
-            os.rename(self.put_aside(new), self.session.path(path))
+            os.rename(self.keep_version(new), self.session.path(path))
             self.set_file(path, new)
         self.note("outside: %s", path)
 
@@ -631,7 +631,7 @@ class Round:
         if scope.agent.ask(do="write", path=path, data=new.decode(), how=how)["errno"] != 0:
             raise Wrong("the agent's write failed")
         (self.set_file if how == "rename" else self.set_content)(path, new)
-        self.look_at_inodes()
+        self.check_inodes()
         self.note("own write: %s %s", path, how)
 
     # Forgetting
@@ -701,14 +701,14 @@ class Round:
 
     def run_pieces(self, scope):
         scope.talk = self.random.choice(scope.conversations)
-        pieces, asked_outside = [], False
+        pieces, asked_externally = [], False
         for _ in range(self.random.choice((1, 1, 2, 3, 4))):
             piece = self.any_piece(scope)
-            if piece.late and asked_outside:
+            if piece.late and asked_externally:
                 break
             piece.prepare(self)
-            asked_outside = asked_outside or piece.asks_outside
-            if isinstance(piece, (Part, Reader)):
+            asked_externally = asked_externally or piece.asks_externally
+            if isinstance(piece, (Range, Reader)):
                 scope.lately.append(piece)
             pieces.append(piece)
         # alone, the shell replaces itself by the program
@@ -721,7 +721,7 @@ class Round:
         command = Command()
         output = scope.agent.shell(text, sink, env=scope.environment())
         command.ended, command.writes = now(), any(isinstance(piece, (Elsewhere, Change)) for piece in pieces)
-        self.look_at_inodes()
+        self.check_inodes()
         if sink.startswith("spool"):
             os.unlink(sink[6:])
         outputs = [output] if len(pieces) == 1 else output.split(END)
@@ -771,8 +771,8 @@ class Round:
             paths[0] = self.random.choice(self.guides)
         form = self.random.choice(("cat {}", "cat {}", "cat ./{}", "cat {}; true", "(cat {})", "bash -c 'cat {}'", "echo {} | xargs cat", "cat -- {}"))
         if form == "cat ./{}":
-            return View("cat " + " ".join("./" + path for path in paths), [paths])
-        return View(form.format(" ".join(paths)), [paths])
+            return Viewing("cat " + " ".join("./" + path for path in paths), [paths])
+        return Viewing(form.format(" ".join(paths)), [paths])
 
     def a_part(self, scope):
         """Often the one behind the last one, or one line farther."""
@@ -782,17 +782,17 @@ class Round:
         last = first + self.random.choice((18, 19, 19, 29, 59, 199))
         scope.behind = (path, last + self.random.choice((1, 1, 2))) if last < 90 else None
         if self.random.random() < 0.2:
-            return self.an_odd_part(path, first, last)
+            return self.an_unusual_range(path, first, last)
         kind = self.random.randrange(6)
         if kind == 0:
-            return Part("head -n %d %s" % (last, path), path, (1, last))
+            return Range("head -n %d %s" % (last, path), path, (1, last))
         if kind == 1:
-            return Part("tail -n %d %s" % (last, path), path, (last, None))
+            return Range("tail -n %d %s" % (last, path), path, (last, None))
         if kind == 2:
-            return Part("tail -n +%d %s" % (first, path), path, (first, 1 << 30))
-        return Part(self.random.choice(("sed -n %d,%dp %s", "sed -n '%d,%dp' %s", "sed -n -e %d,%dp %s")) % (first, last, path), path, (first, last))
+            return Range("tail -n +%d %s" % (first, path), path, (first, 1 << 30))
+        return Range(self.random.choice(("sed -n %d,%dp %s", "sed -n '%d,%dp' %s", "sed -n -e %d,%dp %s")) % (first, last, path), path, (first, last))
 
-    def an_odd_part(self, path, first, last):
+    def an_unusual_range(self, path, first, last):
         text = self.random.choice((
             "sed -n '{0}p;{1}p' {2}", "sed -n '{0},+9p' {2}", "sed -n '{1},{0}p' {2}", "sed -n '{0}~2p' {2}", "sed -n '{0},$p' {2}", "sed -n '$p' {2}",
             "sed -n '{0},{1}p;{1},$p' {2}", "sed -n '1,{1}!p' {2}", "sed -n -e 1,9p -e {0},{1}p {2}", "sed -n '1,{0}p;/line 2/p' {2}", "sed -n {0}p {2}",
@@ -800,25 +800,25 @@ class Round:
             "head -{0} {2}", "head -n -{0} {2}", "head -n{1} {2}", "head --lines={1} {2}", "head -qn {1} {2}", "head -vn {1} {2}", "head -n 1K {2}",
             "head -zn {0} {2}", "head -c 1500 {2}", "head {2}", "tail {2}", "tail -{0} {2}", "tail +{0} {2}", "tail -n -{0} {2}", "tail --lines=+{0} {2}",
             "tail -vn {1} {2}", "tail -c +200 {2}", "tail -rn {0} {2}", "head -n {1} -- {2}", "head -n 5 -n {1} {2}", "head -n {0} {2} {2}"))
-        return OddPart(text.format(first, last, path), (path,))
+        return UnusualRange(text.format(first, last, path), (path,))
 
     def a_reader(self):
         path, other = self.random.choice(self.files), self.random.choice(self.files)
         pick = self.random.randrange(19)
         if pick < 3:
-            folder = self.random.choice(("d", "d/e", "d"))
-            return Reader(self.random.choice(("ls -la %s", "ls -l %s", "LC_ALL=C ls -la %s", "ls -laR %s")) % folder, (), (folder,), True)
+            directory = self.random.choice(("d", "d/e", "d"))
+            return Reader(self.random.choice(("ls -la %s", "ls -l %s", "LC_ALL=C ls -la %s", "ls -laR %s")) % directory, (), (directory,), True)
         if pick < 7:
-            folder = self.random.choice(("d", "d/e", "."))
+            directory = self.random.choice(("d", "d/e", "."))
             text = self.random.choice(("grep -rn line {}", "grep -rn 'line 7' {}", "grep -rc line {}", "LC_ALL=C grep -rn 'line 1' {}", "grep -rl X {}"))
-            return Reader(text.format(folder), (), (folder,))
+            return Reader(text.format(directory), (), (directory,))
         if pick < 8:
             return Reader("cd d && grep -n 'line 3' g0 g1", ("d/g0", "d/g1"))
         if pick < 10:
-            folder = self.random.choice(("d", "d/e", "."))
+            directory = self.random.choice(("d", "d/e", "."))
             if self.random.random() < 0.5:
-                return Reader("cd %s && ls -la" % folder, (), (folder,), True)
-            return Reader("cd %s && grep -rn 'line [1-4]' ." % folder, (), (folder,))
+                return Reader("cd %s && ls -la" % directory, (), (directory,), True)
+            return Reader("cd %s && grep -rn 'line [1-4]' ." % directory, (), (directory,))
         if pick < 11:
             return Reader(self.random.choice(("find d -type f", "find . -name 'g*'", "find d -size +1k")), (), ("d",), True)
         text = self.random.choice(("grep -n line {0}", "grep -n 'line 5' {0} {1}", "nl {0}", "cat -n {0}", "wc {0} {1}", "wc -l {0}", "sort -r {0}", "od -c {0}",
@@ -849,23 +849,23 @@ class Round:
         new = self.other_content(path)
         pick = self.random.randrange(7)
         if pick == 0:
-            return Change("cp %s %s" % (self.put_aside(new), path), lambda: self.set_content(path, new))
+            return Change("cp %s %s" % (self.keep_version(new), path), lambda: self.set_content(path, new))
         if pick == 1:
-            return Change("cat %s > %s" % (self.put_aside(new), path), lambda: self.set_content(path, new), 1)
+            return Change("cat %s > %s" % (self.keep_version(new), path), lambda: self.set_content(path, new), 1)
         if pick == 2:
             return Change("echo more >> %s" % path, lambda: self.set_content(path, self.contents[path] + b"more\n"))
         if pick == 3:
-            return Change("mv %s %s" % (self.put_aside(new), path), lambda: self.set_file(path, new))
+            return Change("mv %s %s" % (self.keep_version(new), path), lambda: self.set_file(path, new))
         if pick == 4:
-            return Change("rm %s; cp %s %s" % (path, self.put_aside(new), path), lambda: self.set_file(path, new))
+            return Change("rm %s; cp %s %s" % (path, self.keep_version(new), path), lambda: self.set_file(path, new))
         if pick == 5:
             def replace():
                 self.set_file(path, self.contents[path].replace(b" line 7 ", b" LINE 7 "))
             return Change("sed -i 's/ line 7 / LINE 7 /' %s" % path, replace)
         return Change("touch %s" % path, lambda: None)
 
-    def outside(self, text):
-        return self.shell_outside.run(text)
+    def external(self, text):
+        return self.shell_external.run(text)
 
     # Judging
 
@@ -894,16 +894,16 @@ class Round:
                 rows.update(range(one.part[0], one.part[1] + 1))
         return "parts" if len(rows) >= count_lines(content) > 0 else None
 
-    def insists(self, scope, what, content, sure=False):
+    def asks_again(self, scope, what, content, sure=False):
         """Was it answered so lately that asking again may bring the bytes?  sure: that it must: by a notice, not by what it then brought."""
         note = scope.talk.notes.get(what)
         if note is None or note.content != content or not self.yields:
             return False
         measure = (lambda moment: scope.most - moment.most) if sure else (lambda moment: scope.sure - moment.sure)
-        return any(moment and measure(moment) <= self.insist for moment in (note.notice, None if sure else note.yielded))
+        return any(moment and measure(moment) <= self.insist for moment in (note.notice, None if sure else note.given_again))
 
     def stamps(self, paths):
-        """What may be seen of files and folders, and of what these are in, without looking into them."""
+        """What may be seen of files and directories, and of what these are in, without looking into them."""
         found = []
         for path in sorted({*paths, *(os.path.dirname(path) or "." for path in paths)}):
             stat = os.stat(self.session.path(path))
@@ -913,8 +913,8 @@ class Round:
     def note_yield(self, scope, what, content):
         """It came in full, so lately after its notice: for some requests more it may."""
         note = self.note_of(scope, what, content)
-        if note.yielded is None or scope.most - note.yielded.most > self.insist:
-            note.yielded = Moment(scope)
+        if note.given_again is None or scope.most - note.given_again.most > self.insist:
+            note.given_again = Moment(scope)
         self.count["yields"] += 1
 
     def note_of(self, scope, what, content):
@@ -923,23 +923,23 @@ class Round:
             note = scope.talk.notes[what] = Note(content)
         return note
 
-    def take_file(self, scope, command, path, content, output, fresh, before, again):
+    def accept_file(self, scope, command, path, content, output, fresh, before, again):
         """Takes what stands for a file off the front of a viewer's output.  fresh: what it was given so far.  again: it asked for it before."""
         known = self.in_full(scope, command, path, content, before)
         if output.startswith(content) and content:
-            due = not again and not self.insists(scope, path, content) and self.min_bytes <= len(content) <= MAX and b"\0" not in content
+            due = not again and not self.asks_again(scope, path, content) and self.min_bytes <= len(content) <= MAX and b"\0" not in content
             if due and len(scope.conversations) == 1 and self.in_full(scope, command, path, content, before, True):
                 kind = self.in_full(scope, command, path, content, before, True)
                 self.count["%s due" % kind] += 1
                 self.count["%s missed" % kind] += 1
-            if self.insists(scope, path, content):
+            if self.asks_again(scope, path, content):
                 self.note_yield(scope, path, content)
             fresh.append(path)
             self.count["contents"] += 1
             return output[len(content):]
         match = ANY_NOTICE.match(output)
         if match and output.startswith(CHANGED):
-            return self.take_diff(scope, command, path, content, output, before, match)
+            return self.accept_diff(scope, command, path, content, output, before, match)
         if not match or not output.startswith(NOTICE):
             raise Wrong("%s: neither the file nor a notice: %r instead of %r" % (path, output[:300], content[:300]))
         self.count["notices"] += 1
@@ -947,7 +947,7 @@ class Round:
             raise Wrong("FALSE NOTICE for %s" % path)
         if path in fresh:
             raise Wrong("a notice for %s in the process that was given it" % path)
-        if not self.links and self.insists(scope, path, content, True):
+        if not self.links and self.asks_again(scope, path, content, True):
             raise Wrong("a notice for %s, which the model insists on" % path)
         if not self.min_bytes <= len(content) <= MAX or b"\0" in content:
             raise Wrong("a notice for %s, which is none for notices" % path)
@@ -957,7 +957,7 @@ class Round:
         self.note_of(scope, path, content).notice = Moment(scope)
         return output[match.end():]
 
-    def take_diff(self, scope, command, path, content, output, before, match):
+    def accept_diff(self, scope, command, path, content, output, before, match):
         """Takes what changed in a file off the front of a viewer's output."""
         self.count["diffs"] += 1
         bases, rest = [], output
@@ -970,19 +970,19 @@ class Round:
             raise Wrong("FALSE DIFF for %s: it leads from nothing that was given to what is there: %r" % (path, output[:2000]))
         if not self.on_change:
             raise Wrong("a diff that nobody asked for")
-        if not self.links and self.insists(scope, path, content, True):
+        if not self.links and self.asks_again(scope, path, content, True):
             raise Wrong("a diff for %s, which the model insists on" % path)
         if not self.min_bytes <= len(content) <= MAX or b"\0" in content or 2 * (len(output) - len(rest)) >= len(content) + 1:
             raise Wrong("a diff for %s, which is none for diffs: %r" % (path, output[:2000]))
         self.note_of(scope, path, content).notice = Moment(scope)
-        scope.talk.given += [Given(scope, command, path, content, None, base) for base in bases]
+        scope.talk.given += [Delivered(scope, command, path, content, None, base) for base in bases]
         return rest
 
-    def take_guides(self, scope, command, guides, output, before, fresh, all_of_them=True):
+    def accept_guides(self, scope, command, guides, output, before, fresh, all_of_them=True):
         """Takes instruction files off the front of an output.  Each comes unless it was given before, and then not."""
         for path, content in guides:
-            folder, name = os.path.split(path)
-            text = LOADED + b"%s/%s]\n" % ((folder or ".").encode(), name.encode()) + content + (b"" if content.endswith(b"\n") else b"\n")
+            directory, name = os.path.split(path)
+            text = LOADED + b"%s/%s]\n" % ((directory or ".").encode(), name.encode()) + content + (b"" if content.endswith(b"\n") else b"\n")
             what = (self.object[path], content)
             known, shown = ([one for one in commands[what] if (before if one is command else one.bytes) <= LIMIT]
                             for commands in (scope.talk.guides, scope.talk.shown))
@@ -997,10 +997,10 @@ class Round:
                 raise Wrong("%s was not given, and is not: %r" % (path, output[:300]))
         return output
 
-    def take_injected(self, scope, command, path, output, before, fresh):
+    def accept_injected(self, scope, command, path, output, before, fresh):
         """The same, before what a viewer shows of a file."""
         count = len(fresh)
-        output = self.take_guides(scope, command, self.guides_of(path), output, before, fresh, False)
+        output = self.accept_guides(scope, command, self.guides_of(path), output, before, fresh, False)
         end = LOADED_END.match(output)
         if len(fresh) == count or not end:
             raise Wrong("no instructions of %s: %r" % (path, output[:300]))
@@ -1011,7 +1011,7 @@ class Round:
         self.count["injected"] += len(fresh) - count
         return output[end.end():]
 
-    def take_request(self, scope, command, piece, paths, real, state, output, before, remembered=True):
+    def accept_request(self, scope, command, piece, paths, real, state, output, before, remembered=True):
         """Judges a reader's output.  Returns whether it was given what it reads."""
         text = piece.text
         scope.count(piece.requests, piece.perhaps)
@@ -1019,16 +1019,16 @@ class Round:
         asked = [one for one in scope.talk.asked[text] if one.output == real and one.state == state and self.counts(scope, command, one, None, before)]
         known = bool(asked)
         never = self.never and (text.startswith("wc") or text.endswith("ls -la d"))
-        fine = self.stamps(paths + piece.folders)  # another stamp, and it was asked for something else
+        fine = self.stamps(paths + piece.directories)  # another stamp, and it was asked for something else
         what = ("request", text, scope.sink)  # what is printed may hang on what it is printed to
         if output == real:
-            due = known and self.requests and not never and not self.insists(scope, what, fine) and len(real) >= 500
+            due = known and self.requests and not never and not self.asks_again(scope, what, fine) and len(real) >= 500
             last = [one for one in scope.talk.asked[text] if one.sink == scope.sink][-1:]
             asked = [one for one in last if one in asked and command not in one.commands and self.counts(scope, command, one, None, before, True)]
             if due and asked and len(scope.conversations) == 1:
                 self.count["requests due"] += 1
                 self.count["requests missed"] += 1
-            if self.insists(scope, what, fine):
+            if self.asks_again(scope, what, fine):
                 self.note_yield(scope, what, fine)
             if remembered:
                 scope.talk.asked[text].append(Asked(scope, command, real, state, paths))
@@ -1041,7 +1041,7 @@ class Round:
             raise Wrong("FALSE NOTICE for a request")
         if not self.requests or never:
             raise Wrong("a notice for a request that is never answered")
-        if self.insists(scope, what, fine, True):
+        if self.asks_again(scope, what, fine, True):
             raise Wrong("a notice for a request that the model insists on")
         if any(self.counts(scope, command, one, None, before, True) for one in asked):
             self.count["requests due"] += 1
@@ -1056,7 +1056,7 @@ def play(words):
     return count, wrong
 
 
-class GivenTest(unittest.TestCase):
+class DeliveriesTest(unittest.TestCase):
     def test_against_a_model(self):
         rounds = [(int(ONLY), ROUND_STEPS)] if ONLY else [
             (number, min(ROUND_STEPS, STEPS - number * ROUND_STEPS)) for number in range((STEPS + ROUND_STEPS - 1) // ROUND_STEPS)]

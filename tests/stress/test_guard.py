@@ -3,14 +3,14 @@ setting but `allow`, no false alarm, no missed one, no torn file.
 
 The model is written from the design's words ("baseline", "stale write") and knows nothing of the tracker.  It keeps for each file
 the contents that each scope may take it for, and those that may be the session's own last write: mostly one of each,
-more where it cannot be told (a read as old as [notice] burst_ms, a writer that was killed).  What is certain must come so.
+more where it is not certain (a read as old as [notice] burst_ms, a writer that was killed).  What is certain must come so.
 
 Strict interleavings do one thing after the other, and everything is checked.  In the others an outsider replaces a file all
 the while: there it is checked that what was on disk before a write of the session began is not lost, that files are
 whole, and that there is no alarm for a file that no outsider touched.  What an outsider wrote while a write of the
 session was under way is only counted: `tests/bench/run --only window` measures what is lost of it.
 
-SEEN_INTERLEAVINGS sets their number (default 200, 100 by the other ways in, 3,400 with SEEN_LONG), SEEN_SEED the sequence; SEEN_SEED=SEED:N
+SEEN_INTERLEAVINGS sets their number (default 200, 100 by the other mechanisms, 3,400 with SEEN_LONG), SEEN_SEED the sequence; SEEN_SEED=SEED:N
 does the N-th alone, in a session of its own.
 """
 
@@ -145,8 +145,8 @@ class File:
             for written, writer in self.written:
                 has = known is not None and not young
                 # What another agent wrote is as external as an editor's change, once this one has a baseline.
-                is_ours = self.disk == written and (writer in (scope, None) or not has)
-                if self.disk == known or is_ours:
+                is_own = self.disk == written and (writer in (scope, None) or not has)
+                if self.disk == known or is_own:
                     outcomes.add((False, True, has))
                 elif has:
                     outcomes.add((True, False, True))
@@ -161,7 +161,7 @@ class File:
         """The scope made that of it; outcomes: as they may have been, of those that let it pass."""
         if content == self.disk:
             return
-        if not by_agent and self.known == 0:  # nobody looked at it, unless its name was heard of before
+        if not by_agent and self.known == 0:  # it was not inspected, unless its name was reported before
             was_there, self.disk = self.disk is not None, content
             self.written = self.written | {(content, scope)}
             if content is not None and (whole or not was_there):
@@ -187,11 +187,11 @@ class File:
 
 @unittest.skipUnless(XXHASH, "no libxxhash")
 class Unfinished(Exception):
-    """By both ways in one write in some hundreds is taken for one over the session's own, whose end nobody saw: it is let pass, and what it
-    destroys is kept, which was looked at.  What the model says of its files does not hold from there on."""
+    """By both mechanisms one write in some hundreds is taken for one over the session's own, whose end was not observed: it is let pass, and what it
+    destroys is kept, which was checked.  What the model states about its files does not hold from there on."""
 
 
-class WritesTest(unittest.TestCase):
+class GuardTest(unittest.TestCase):
     def setUp(self):
         self.random = random.Random(SEED)
         self.number = 0  # of contents
@@ -208,11 +208,11 @@ class WritesTest(unittest.TestCase):
         self.settled = os.path.join(self.session.spool, "settled")
         with open(self.settled, "wb") as file:
             file.write(b"x")
-        self.contents = os.path.join(self.session.folder, ".local/state/seen/test/content")
+        self.contents = os.path.join(self.session.directory, ".local/state/seen/test/content")
         self.hashed = set()
         self.counted = (0, 0)
 
-    def end(self):
+    def finish(self):
         for agent in self.agents:
             agent.close()
         self.session.close()
@@ -227,7 +227,7 @@ class WritesTest(unittest.TestCase):
                 for number in numbers:
                     self.one(number)
             finally:
-                self.end()
+                self.finish()
         print("%d interleavings by %s, seed %s: %s" % (
             COUNT, VIA, SEED, ", ".join("%d %s" % (n, name) for name, n in self.totals.items())))
         if not ONLY:
@@ -235,7 +235,7 @@ class WritesTest(unittest.TestCase):
             self.assertLessEqual(self.totals["unfinished"], COUNT // 20)
 
     def one(self, number):
-        """Each by a seed of its own: the last one can be looked at alone."""
+        """Each by a seed of its own: the last one can be run alone."""
         self.random.seed("%s %d" % (SEED, number))
         self.log = []
         try:
@@ -281,7 +281,7 @@ class WritesTest(unittest.TestCase):
         return path
 
     def content(self):
-        """One that nobody has written before."""
+        """One that was never written before."""
         self.number += 1
         count = self.random.choice((1, 3, 40, 40, 90))
         return b"".join(b"content %d line %d of the file\n" % (self.number, i) for i in range(count))
@@ -343,7 +343,7 @@ class WritesTest(unittest.TestCase):
         file.known = 2
 
     def outsider(self, file, how=None):
-        """Somebody else changes it, or does as if."""
+        """An external program changes it, or does as if."""
         how = how or self.random.choice(("in_place", "in_place", "rename", "rename", "append", "delete", "same", "touch", "old"))
         self.note("outsider", how, file.name)
         if file.disk is None:
@@ -383,7 +383,7 @@ class WritesTest(unittest.TestCase):
         except FileNotFoundError:
             return None
 
-    def settle(self, scope):
+    def complete(self, scope):
         """A supervisor sees what came of an agent's own write at its next call."""
         if VIA == "supervise":
             self.agents[scope].ask(do="read", path=self.settled)
@@ -411,7 +411,7 @@ class WritesTest(unittest.TestCase):
         if way == "reread":
             file.scopes[scope].read(old, start, time.monotonic())
         self.assertIn(number, (0, errno.ESTALE))
-        self.settle(scope)
+        self.complete(scope)
         must, may = self.judge(file, scope, way, whole, new, number == errno.ESTALE, None, before, start, by_agent=True)
         # Where the content is what it was, nothing was overwritten: the supervisor withdraws its warning.
         self.check_reported(scope, must and new != old, may)
@@ -420,13 +420,13 @@ class WritesTest(unittest.TestCase):
 
     def check_reported(self, scope, must, may):
         """What an agent's own process was warned of, its shell reports next, once."""
-        told = self.run_in(scope, "bash", "-c", "true")["errors"].count(WARNED) + self.run_in(scope, "bash", "-c", "true")["errors"].count(WARNED)
+        warnings = self.run_in(scope, "bash", "-c", "true")["errors"].count(WARNED) + self.run_in(scope, "bash", "-c", "true")["errors"].count(WARNED)
         warns = self.setting == "warn"
-        self.note("   reported", told)
-        if warns and told < must and VIA == "both":
+        self.note("   reported", warnings)
+        if warns and warnings < must and VIA == "both":
             raise Unfinished
-        self.assertLessEqual(warns and must, told)
-        self.assertLessEqual(told, warns and may)
+        self.assertLessEqual(warns and must, warnings)
+        self.assertLessEqual(warnings, warns and may)
 
     def run_in(self, scope, *argv):
         return self.agents[scope].ask(do="run", argv=argv, sink="pipe", errors=True)
@@ -467,7 +467,7 @@ class WritesTest(unittest.TestCase):
         file.see()
 
     def judge(self, file, scope, way, whole, new, denied, warned, before, start, by_agent):
-        """Holds what came of a write against the model.  warned: None: nobody is told yet but the counters.
+        """Holds what came of a write against the model.  warned: None: only the counters know it yet.
 
         Returns whether it had to be warned of, and whether it might be."""
         end = time.monotonic()
@@ -482,13 +482,13 @@ class WritesTest(unittest.TestCase):
         self.expected[1] += may
         self.totals["stale"] += must
         self.totals["uncertain"] += may and not must
-        told = warned if self.setting == "warn" and warned is not None else denied or self.setting == "warn"
-        if must and not told and VIA == "both":
+        warnings = warned if self.setting == "warn" and warned is not None else denied or self.setting == "warn"
+        if must and not warnings and VIA == "both":
             self.assertEqual(self.read_file(file), new)
             self.check_kept(file, file.disk)
             raise Unfinished
         if must:
-            self.assertTrue(told, "missed")
+            self.assertTrue(warnings, "missed")
         if not may:
             self.assertFalse(denied or warned, "false alarm")
         if denied:
@@ -575,7 +575,7 @@ class WritesTest(unittest.TestCase):
         return os.path.exists(os.path.join(self.contents, stored_name(content)))
 
     def is_kept_with_more(self, content):
-        """The session appended to it, and what came of that is kept."""
+        """The session appended to it, and the result is kept."""
         for name in os.listdir(self.contents):
             with open(os.path.join(self.contents, name), "rb") as stream:
                 if name != "index" and stream.read(len(content)) == content:
@@ -646,7 +646,7 @@ class WritesTest(unittest.TestCase):
             thread.join()
         self.check_race(hot, history, writes)
         for scope in range(len(self.agents)):
-            self.settle(scope)
+            self.complete(scope)
 
     def race_step(self, hot, quiet, writes):
         file = hot if self.random.random() < 0.75 else quiet
@@ -675,7 +675,7 @@ class WritesTest(unittest.TestCase):
         self.note("scope", scope, way or "reads", file.name, "passed" if passed else passed, errors.strip())
         if not way:
             return
-        self.settle(scope)
+        self.complete(scope)
         self.totals["writes"] += 1
         alone = file is quiet and self.quiet_writers <= {scope}
         self.run_in(scope, "bash", "-c", "true")  # which prints what waits
@@ -691,12 +691,12 @@ class WritesTest(unittest.TestCase):
 
     def check_race(self, hot, history, writes):
         """Is what the outsider had on disk when a write of the session began, in the store or on disk?"""
-        ours = {new for _, _, _, _, new, _ in writes}
+        own = {new for _, _, _, _, new, _ in writes}
         killed = {new for _, _, _, _, new, passed in writes if passed is None}
         for file in self.files:
             now = self.read_file(file)
             theirs = [content for _, _, content in history] + [file.disk]
-            self.assertTrue(self.is_whole(now, theirs, ours, killed), "torn %s: %r" % (file.name, now))
+            self.assertTrue(self.is_whole(now, theirs, own, killed), "torn %s: %r" % (file.name, now))
         on_disk = self.read_file(hot) or b""
         previous_end = 0.0
         for start, end, file, way, new, passed in writes:
@@ -714,13 +714,13 @@ class WritesTest(unittest.TestCase):
             previous_end = end
 
     @staticmethod
-    def is_whole(now, contents, ours, killed):
-        """Contents of somebody, one behind the other where the session appended, or as far as a writer came that was killed."""
+    def is_whole(now, contents, own, killed):
+        """Contents of one writer, one behind the other where the session appended, or as far as a writer came that was killed."""
         if now is None:
             return True
         rest = now
         while rest:
-            whole = [content for content in [*contents, *ours] if content and rest.startswith(content)]
+            whole = [content for content in [*contents, *own] if content and rest.startswith(content)]
             part = max((os.path.commonprefix([rest, content]) for content in killed), key=len, default=b"")
             rest = rest[max(len(part), *(len(content) for content in whole)) if whole else len(part):]
             if not whole and not part:

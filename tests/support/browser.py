@@ -1,7 +1,7 @@
 """A real browser for tests: Chromium without a window, driven over a pipe (--remote-debugging-pipe: messages of the DevTools protocol,
 JSON ended by NUL, on its descriptors 3 and 4).  Software rendering, a profile of its own, no port, no driver.
 
-    with Browser(folder) as browser:
+    with Browser(directory) as browser:
         page = browser.open(path)
         page.key("Tab"), page.eval("document.title"), page.screenshot(), page.problems
 """
@@ -207,7 +207,7 @@ class Page:
         return self.eval(f"(r => ({{x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height}}))"
                          f"(({element}).getBoundingClientRect())")
 
-    def settle(self):
+    def wait_until_settled(self):
         """Until two pictures were drawn, so that what came before has been."""
         self.eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 

@@ -1,4 +1,4 @@
-"""Ways in which an agent connects a shell's output to something that is not itself, and ways in which it reads it.
+"""Ways by which an agent connects a shell's output to something that is not itself, and ways by which it reads it.
 
 Each takes the shell's words and a path, and returns what arrived: at that path, or at the agent.  See fake_agent.py.
 """
@@ -81,22 +81,22 @@ def named_fifo_of_its_own(argv, path):
 
 
 def socket_pair(argv, path):
-    ours, theirs = socket.socketpair()
-    consumer = start(["cat"], theirs, path)
-    theirs.close()
-    shell(argv, ours)
-    ours.close()
+    near, far = socket.socketpair()
+    consumer = start(["cat"], far, path)
+    far.close()
+    shell(argv, near)
+    near.close()
     consumer.wait()
     return content(path)
 
 
 def socket_own_copy(argv, path):
-    ours, theirs = socket.socketpair()
-    consumer = start(["cat"], theirs, path)
-    shell(argv, ours)
-    ours.close()
+    near, far = socket.socketpair()
+    consumer = start(["cat"], far, path)
+    shell(argv, near)
+    near.close()
     consumer.wait()
-    theirs.close()
+    far.close()
     return content(path)
 
 

@@ -106,10 +106,12 @@ class Case(unittest.TestCase):
                   str(self.top / "agent.py"), str(self.top / "commands"), str(self.top / "results"), code=0, **more)
         return [base64.b64decode(result) for result in json.loads((self.top / "results").read_text())]
 
-    def outside(self, command, session="s", options=(), **more):
+    def external(self, command, session="s", options=(), **more):
         """What an agent outside receives for one command of a session."""
         return self.seen("run", "--session", session, "--agent-is", "outside", *options, "--", "bash", "-c", command,
                          code=0, **more).stdout
+
+    outside = external  # the former name, until no test uses it
 
     def file(self, name, content=None):
         path = os.path.join(os.fsencode(self.work), os.fsencode(name))
@@ -124,8 +126,10 @@ class Case(unittest.TestCase):
         subprocess.run([MAKER, str(path), str(count), *options], stdout=subprocess.DEVNULL, timeout=DEADLINE, check=True)
         return str(path)
 
-    def session_folder(self, session="s"):
+    def session_directory(self, session="s"):
         return self.home / ".local/state/seen" / session
+
+    session_folder = session_directory  # the former name, until no test uses it
 
     def assert_notice(self, output):
         self.assertTrue(output.startswith(NOTICE), output[:200])

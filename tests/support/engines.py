@@ -1,4 +1,4 @@
-"""Engines that are asked about exports: PostgreSQL and ClickHouse as Debian has them, each with a folder, a user and a socket
+"""Engines that are asked about exports: PostgreSQL and ClickHouse as Debian has them, each with a directory, a user and a socket
 or a port of loopback of its own, and SQLite.  Nothing of them is left behind."""
 import glob
 import json
@@ -32,7 +32,7 @@ def other_user(*names):
 
 
 class Engine:
-    """A server and its folder."""
+    """A server and its directory."""
 
     def __init__(self, user):
         self.user = user
@@ -78,7 +78,7 @@ class SQLite:
 
 
 class PostgreSQL(Engine):
-    """On a socket in its own folder alone."""
+    """On a socket in its own directory alone."""
     name = "postgresql"
 
     def __init__(self):
@@ -107,8 +107,8 @@ class PostgreSQL(Engine):
             return self.psql(text, stdin=file)
 
     def rows(self, question):
-        told = self.psql(f"SELECT row_to_json(answer) FROM ({question}) answer")
-        return [list(json.loads(line).values()) for line in told.splitlines()]
+        rows = self.psql(f"SELECT row_to_json(answer) FROM ({question}) answer")
+        return [list(json.loads(line).values()) for line in rows.splitlines()]
 
     def close(self):
         self.run(f"{self.bin}/pg_ctl", "-D", str(self.top / "data"), "-m", "immediate", "-w", "-t", str(START_S), "stop")
@@ -182,8 +182,8 @@ class ClickHouse(Engine):
             raise AssertionError(f"{text}: {error.read().decode(errors='replace')[:2000]}") from None
 
     def rows(self, question):
-        told = self.ask(f"{question} FORMAT JSONCompact", output_format_json_quote_64bit_integers=0)
-        return json.loads(told)["data"]
+        rows = self.ask(f"{question} FORMAT JSONCompact", output_format_json_quote_64bit_integers=0)
+        return json.loads(rows)["data"]
 
     def close(self):
         if self.server and self.server.poll() is None:

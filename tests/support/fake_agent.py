@@ -9,7 +9,6 @@ import select
 import socket
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 
@@ -51,8 +50,8 @@ def open_sink(kind):
         reader, writer = os.pipe()
         return writer, reader
     if kind == "socket":
-        ours, theirs = socket.socketpair()
-        return theirs.detach(), ours.detach()
+        near, far = socket.socketpair()
+        return far.detach(), near.detach()
     if kind == "pty":
         master, slave = quiet_pty()
         return slave, master
@@ -71,7 +70,7 @@ def write(path, data, how):
     """The agent's own write tool.  Returns its errno, 0 when all went well."""
     data = data.encode()
     try:
-        if how == "reread":  # an edit tool looks again, right before it writes
+        if how == "reread":  # an edit tool reads again, right before it writes
             with open(path, "rb") as file:
                 file.read()
         if how in ("truncate", "reread"):
@@ -177,16 +176,16 @@ def open_shell(kind, argv, merged=False):
         os.close(slave)
         reader = writer = master
     else:
-        reader, theirs = os.pipe()
-        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs if merged else subprocess.DEVNULL,
+        reader, far = os.pipe()
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=far, stderr=far if merged else subprocess.DEVNULL,
                                    start_new_session=True)
-        os.close(theirs)
+        os.close(far)
         writer = process.stdin.fileno()
     SHELLS[process.pid] = (process, reader, writer)
     return process.pid
 
 
-def tell(shell, command):
+def send_command(shell, command):
     _, reader, writer = SHELLS[shell]
     os.write(writer, (command + "\necho " + MARK + "\n").encode())
     mark = (MARK + "\n").encode()
@@ -240,15 +239,15 @@ WORKERS = []
 
 def start_worker():
     """A fork that works on its own, as prefork servers and multiprocessing make them.  Returns its number."""
-    ours, theirs = socket.socketpair()
+    near, far = socket.socketpair()
     if os.fork() == 0:
-        ours.close()
-        with theirs.makefile("rw", buffering=1) as file:
+        near.close()
+        with far.makefile("rw", buffering=1) as file:
             for line in file:
                 file.write(json.dumps(handle(json.loads(line))) + "\n")
         os._exit(0)
-    theirs.close()
-    WORKERS.append(ours.makefile("rw", buffering=1))
+    far.close()
+    WORKERS.append(near.makefile("rw", buffering=1))
     return len(WORKERS) - 1
 
 
@@ -305,7 +304,7 @@ def handle(request):
     if what == "errors_to_program":
         return errors_to_program(**request)
     if what == "tell":
-        return {"output": base64.b64encode(tell(**request)).decode()}
+        return {"output": base64.b64encode(send_command(**request)).decode()}
     if what == "close_shell":
         close_shell(**request)
         return {}

@@ -1,10 +1,10 @@
 """A scripted agent below `seen run`, driven from a test.
 
-Session() is a workspace and folders for one session.  Session.agent() starts a process that plays the agent: it
+Session() is a workspace and directories for one session.  Session.agent() starts a process that plays the agent: it
 starts commands as real agents do, with a pipe, a socket pair, a pseudo-terminal or a spool file as
 their output, and says what they printed.
 
-The way in is that of SEEN_TEST_VIA, as in `seen run --via`; without it, preload.
+The mechanism is that of SEEN_TEST_VIA, as in `seen run --via`; without it, preload.
 """
 
 import base64
@@ -44,7 +44,7 @@ def needs_library(reason):
 
 
 def short_form_by(*ways):
-    """A test, or a class of them, of what is the same by other ways in: by those it runs in the long form only."""
+    """A test, or a class of them, whose subject is the same by other mechanisms: by those it runs in the long form only."""
     return unittest.skipUnless(LONG or VIA in ways, "short: run by %s" % " and ".join(ways))
 
 
@@ -104,16 +104,16 @@ class Session:
     kept = {}  # SEEN_KEEP_JOURNALS (journals.py): sessions that each test had
 
     def __init__(self, name="test"):
-        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="seen-test."))
-        self.workspace = os.path.join(self.folder, "workspace")
-        self.spool = os.path.join(self.folder, "spool")
+        self.directory = os.path.realpath(tempfile.mkdtemp(prefix="seen-test."))
+        self.workspace = os.path.join(self.directory, "workspace")
+        self.spool = os.path.join(self.directory, "spool")
         os.mkdir(self.workspace)
         os.mkdir(self.spool)
         self.name = name
-        self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": self.folder, "LANG": "C.UTF-8",
-                            "XDG_RUNTIME_DIR": os.path.join(self.folder, "run"), "SEEN_PATHS_WORKSPACE": self.workspace,
+        self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": self.directory, "LANG": "C.UTF-8",
+                            "XDG_RUNTIME_DIR": os.path.join(self.directory, "run"), "SEEN_PATHS_WORKSPACE": self.workspace,
                             "TERM": "xterm"}
-        os.mkdir(os.path.join(self.folder, "run"), 0o700)
+        os.mkdir(os.path.join(self.directory, "run"), 0o700)
         self.configure(MEASURED)
         self.keeps = os.environ.get("SEEN_KEEP_JOURNALS")
         if self.keeps:
@@ -124,11 +124,13 @@ class Session:
             Session.kept[test] = Session.kept.get(test, 0) + 1
             self.keeps_as = "%s.%s.%d" % (test, VIA, Session.kept[test])
 
+    folder = property(lambda self: self.directory)  # the former name, until no test uses it
+
     def configure(self, text):
         """Writes the user's seen.ini."""
-        folder = os.path.join(self.folder, ".config", "seen")
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "seen.ini"), "w") as file:
+        directory = os.path.join(self.directory, ".config", "seen")
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, "seen.ini"), "w") as file:
             file.write(text)
 
     def path(self, name):
@@ -172,7 +174,7 @@ class Session:
                     name = file.read().strip()
                 if name.startswith("seen-"):
                     with open("/proc/%s/maps" % pid) as file:
-                        if self.folder in file.read():
+                        if self.directory in file.read():
                             found.append((int(pid), name))
             except OSError:  # it has ended
                 pass
@@ -185,7 +187,7 @@ class Session:
             if self.keeps:
                 journals.keep(self.keeps, self.keeps_as, self)
         finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.directory, ignore_errors=True)
 
 
 class SessionTest(unittest.TestCase):

@@ -34,9 +34,9 @@ def plain(value):
     return [plain(member) for member in value] if isinstance(value, list) else value
 
 
-def normalized(text, folder):
+def normalized(text, top):
     """Lines of `seen log --json` as a text to be compared."""
-    text = text.replace(folder, "FOLDER").replace(os.path.abspath(os.environ.get("SEEN_BUILD", "/nowhere")), "BUILD")
+    text = text.replace(top, "DIRECTORY").replace(os.path.abspath(os.environ.get("SEEN_BUILD", "/nowhere")), "BUILD")
     text = re.sub(r"/proc/\d+", "/proc/N", re.sub(r"/(?:task|fd|fdinfo)/\d+", "/N", text))
     text = re.sub(r"\b(tmp|sh-thd|seen-test|pytest|sed|tmp\.)[.-]?[A-Za-z0-9_]{6,10}\b", "NAME", text)
     groups = collections.defaultdict(list)
@@ -53,7 +53,7 @@ def keep(directory, name, session):
     done = session.seen("log", "--session", session.name, "--json", check=False)
     if done.returncode == 0 and done.stdout:
         pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
-        pathlib.Path(directory, name).write_text(normalized(done.stdout.decode(errors="replace"), session.folder))
+        pathlib.Path(directory, name).write_text(normalized(done.stdout.decode(errors="replace"), session.directory))
 
 
 def main():

@@ -63,12 +63,12 @@ CALLS = {
 }
 
 
-def call(how, path, folder=None, moved=None):
-    """folder: that path is relative to, by its descriptor; moved: it is renamed to that before the call."""
-    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if folder else None
+def call(how, path, directory=None, moved=None):
+    """directory: that path is relative to, by its descriptor; moved: it is renamed to that before the call."""
+    at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY) if directory else None
     try:
         if moved:
-            os.rename(folder, moved)
+            os.rename(directory, moved)
         CALLS[how](path.replace("{at}", str(at)), None if "{at}" in path else at)
     except OSError as error:
         return error.errno

@@ -11,20 +11,20 @@ INSTALL_S = 600
 
 
 def installed(name, *packages):
-    """The folder `node_modules` with these packages, of exact versions, installed now unless they are there. A test is
+    """The directory `node_modules` with these packages, of exact versions, installed now unless they are there. A test is
     skipped where that cannot be."""
-    folder = CACHE / name
-    done = folder / "installed"
+    directory = CACHE / name
+    done = directory / "installed"
     wanted = " ".join(packages)
     if done.exists() and done.read_text() == wanted:
-        return folder / "node_modules"
+        return directory / "node_modules"
     if not shutil.which("npm") or not shutil.which("node"):
         raise unittest.SkipTest("no npm to get official schemas with")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
     try:
         install = subprocess.run(["npm", "install", "--ignore-scripts", "--loglevel=error", "--no-fund", "--no-audit",
-                                  "--fetch-retries=1", "--prefix", str(folder), *packages], text=True, timeout=INSTALL_S,
+                                  "--fetch-retries=1", "--prefix", str(directory), *packages], text=True, timeout=INSTALL_S,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     except subprocess.TimeoutExpired:
         raise unittest.SkipTest(f"npm install {wanted} took longer than {INSTALL_S} s") from None
@@ -32,7 +32,7 @@ def installed(name, *packages):
         first = (install.stdout.strip().splitlines() or ["no message"])[0]
         raise unittest.SkipTest(f"npm install {wanted}: {first}")
     done.write_text(wanted)
-    return folder / "node_modules"
+    return directory / "node_modules"
 
 
 def node(modules, program, *words, **more):

@@ -5,7 +5,7 @@
     print(table([result]))
 
 strace stands outside (`strace -ff -k ... seen run -- COMMAND`): it is no part of what is observed, and every process has a trace of its
-own.  With -k each call comes with its stack, so that nothing has to be told by path: a call is expected in the journal if
+own.  With -k each call comes with its stack, so that nothing has to be guessed by path: a call is expected in the journal if
 its innermost frame outside of libc lies in libseen.so, that is, if it passed an exported name.  What did not is counted, by the rules
 in RULES, each of which names its reason; a function of libc that opens files by itself has to be in LIBC_OWN, or it is a problem.
 
@@ -73,7 +73,7 @@ LIBC_OWN = {
     "getpt": "/dev/ptmx", "forkpty": "/dev/ptmx", "login_tty": "the terminal", "daemon": "/dev/null", "grantpt": "/dev/pts", "wordexp": "a shell's",
 }
 
-# Exported names by which libc makes several calls: one record tells of all.
+# Exported names by which libc makes several calls: one record stands for all.
 PARTS = {
     "glob", "glob64", "ftw", "ftw64", "nftw", "nftw64", "fts_open", "fts64_open", "posix_fallocate", "posix_fallocate64", "updwtmp", "updwtmpx",
 }
@@ -112,7 +112,7 @@ CUT, VFORKED, AT_LEAST, DETAILS, UNATTACHED, PLANNED, PATTERN = (1 << bit for bi
 HEAD = struct.Struct("<IBBH")
 RECORD = struct.Struct("<IBBHQIIIIiIiIQBBHI")
 PROCESS = struct.Struct("<QQQIIIIQIIQ")
-Record = collections.namedtuple("Record", "number op error time process tid path directory dirfd other fd flags amount decision reason marks count pid parent folder other_folder")
+Record = collections.namedtuple("Record", "number op error time process tid path directory dirfd other fd flags amount decision reason marks count pid parent directory_record other_directory_record")
 
 
 class Journal:
@@ -150,13 +150,13 @@ class Journal:
         pid = parent = 0
         if OPS[op] in ("START", "FORK") and units > 1:
             _, _, _, pid, parent, *_ = PROCESS.unpack_from(self.bytes, at * 64 + 64)
-        # What a name is relative to: a text with AT_FDCWD, else the number of the record that opened the folder.
-        folder, directory = (0, self.text(directory)) if dirfd == AT_FDCWD else (directory, None)
-        other_folder = 0
+        # What a name is relative to: a text with AT_FDCWD, else the number of the record that opened the directory.
+        directory_record, directory = (0, self.text(directory)) if dirfd == AT_FDCWD else (directory, None)
+        other_directory_record = 0
         if OPS[op] in ("RENAME", "LINK"):
-            other_folder, amount = amount, 0
+            other_directory_record, amount = amount, 0
         return Record(at, OPS[op], error, time, process, tid, self.text(path), directory, dirfd, self.text(other), fd, flags, amount,
-                      decision, reason, marks, count, pid, parent, folder, other_folder)
+                      decision, reason, marks, count, pid, parent, directory_record, other_directory_record)
 
 
 # ---- symbols ----
@@ -333,7 +333,7 @@ class Call:
         return signed(self.number(index))
 
     def cwd(self):
-        """The current folder, where strace says it (-y)."""
+        """The current directory, where strace says it (-y)."""
         for word in self.words:
             found = re.match(r"-100<((?:\\x[0-9a-f]{2})*)>", word)
             if found:
@@ -512,24 +512,24 @@ class Referee:
 
     def wrap(self, options=()):
         """Words that go in front of a command: both witnesses.  Environment: environment()."""
-        self.folder = tempfile.mkdtemp(prefix="referee.", dir=self.session.folder)
-        os.mkdir(os.path.join(self.folder, "run"), 0o700)
+        self.directory = tempfile.mkdtemp(prefix="referee.", dir=self.session.directory)
+        os.mkdir(os.path.join(self.directory, "run"), 0o700)
         calls = NAMES + DESCRIPTORS + PROGRAMS + TABLE + DATA
         return ["strace", "-ff", "-k", "-y", "-q", "-xx", "-s", "5000", "-X", "raw", "--absolute-timestamps=unix,ns", "--syscall-times=ns",
                 *([] if self.privileges else ["--seccomp-bpf"]), "-e", "signal=none", "-e", "trace=" + ",".join("?" + call for call in calls),
-                "-e", "raw=" + ",".join("?" + call for call in RAW), "-o", os.path.join(self.folder, "trace"),
+                "-e", "raw=" + ",".join("?" + call for call in RAW), "-o", os.path.join(self.directory, "trace"),
                 SEEN, "run", "--quiet", "--session", "referee", "--mode", "observe", *options, "--"]
 
     def environment(self):
-        return {"XDG_STATE_HOME": os.path.join(self.folder, "state"), "XDG_RUNTIME_DIR": os.path.join(self.folder, "run")}
+        return {"XDG_STATE_HOME": os.path.join(self.directory, "state"), "XDG_RUNTIME_DIR": os.path.join(self.directory, "run")}
 
     def result(self, name):
-        self.journal_path = os.path.join(self.folder, "state", "seen", "referee", "journal")
+        self.journal_path = os.path.join(self.directory, "state", "seen", "referee", "journal")
         if not os.path.exists(self.journal_path):
             raise AssertionError("no journal")
-        result = Comparison(name, Trace(os.path.join(self.folder, "trace"), self.library), Journal(self.journal_path), self.session.workspace).result
+        result = Comparison(name, Trace(os.path.join(self.directory, "trace"), self.library), Journal(self.journal_path), self.session.workspace).result
         if not os.environ.get("SEEN_KEEP"):
-            for path in glob.glob(glob.escape(os.path.join(self.folder, "trace")) + ".*"):
+            for path in glob.glob(glob.escape(os.path.join(self.directory, "trace")) + ".*"):
                 os.unlink(path)
         return result
 
@@ -648,7 +648,7 @@ class Comparison:
             is_exec = call.name in ("execve", "execveat")
             if call.name == "exit_group":
                 image.ended = call
-            self.take(call, image)
+            self.add_call(call, image)
             if call.ret in self.made and self.made[call.ret][0] is call and call.ret not in self.images:
                 self.image_of(Silent(call.ret))  # now: the copy has the descriptors of this moment
             if is_exec and call.ret == 0:
@@ -673,7 +673,7 @@ class Comparison:
     def expect(self, call, key, amount=None, tid=None, directory=None):
         self.expected[tid or call.tid].append(Item(key, directory, amount, call, None))
 
-    def take(self, call, image):
+    def add_call(self, call, image):
         result = self.result
         if call.name in COUNTED:
             result.calls += 1
@@ -762,7 +762,7 @@ class Comparison:
                 item = self.expected[tid][at]
                 path = text(call.words[0])
                 self.expected[tid][at] = item._replace(key=("EXEC", os.path.basename(path), 0, arguments(call.words[1])), call=call)
-                # Its parent waits, and tells of the failure: once, where PATH was searched.
+                # Its parent waits, and reports the failure: once, where PATH was searched.
                 items = self.expected[tid]
                 del items[at + 1:]
                 if call.error:
@@ -1074,7 +1074,7 @@ class Comparison:
         if not entry:
             return
         if entry["stream_reads"] and entry["stream_writes"]:
-            self.updated.add((call.tid, fd, entry["path"]))  # only what it did last can be told
+            self.updated.add((call.tid, fd, entry["path"]))  # only its last action is known
             self.result.extra["update streams"] += 1
             return
         for op, calls, bytes_seen, own in (("READ", "stream_reads", "stream_read", "reads"), ("WRITE", "stream_writes", "stream_written", "writes")):
@@ -1126,7 +1126,7 @@ class Comparison:
                 continue
             if record.marks & AT_LEAST and (record.tid, record.fd, record.path) in self.updated:
                 continue
-            # What a shell wrote by libc's streams is told by its file's size.
+            # The file's size tells what a shell wrote by libc's streams.
             streamed = (record.tid, record.fd, record.path)
             if record.op == "WRITE" and not record.marks & AT_LEAST and self.streamed[streamed] and self.streamed[streamed] >= record.amount:
                 self.streamed[streamed] -= record.amount
@@ -1196,41 +1196,41 @@ class Comparison:
         if directory is None and reference in self.by_number:
             opened = self.by_number[reference]
             if opened.op not in ("OPEN", "LIST"):
-                self.result.wrong.append("record %d, a folder, is no OPEN or LIST" % reference)
+                self.result.wrong.append("record %d, a directory, is no OPEN or LIST" % reference)
                 return None
-            directory = self.resolve(opened.path, opened.directory, opened.folder, level + 1)
+            directory = self.resolve(opened.path, opened.directory, opened.directory_record, level + 1)
         return directory + b"/" + path if directory else None
 
-    def check_folder(self, call, dirfd, path, reference):
-        """A folder by descriptor: strace says which it is (-y)."""
+    def check_directory(self, call, dirfd, path, reference):
+        """A directory by descriptor: strace says which it is (-y)."""
         if dirfd == AT_FDCWD or path is None or path.startswith(b"/"):
             return
         found = None
         for word in call.words:
             found = found or re.match(r"%d<((?:\\x[0-9a-f]{2})*)>" % dirfd, word)
-        folder = self.resolve(b".", None, reference)
-        if folder is None:
-            self.result.extra["folder of a descriptor not told"] += 1
+        found = self.resolve(b".", None, reference)
+        if found is None:
+            self.result.extra["directory of a descriptor not told"] += 1
         elif found:
-            self.result.extra["folder of a descriptor told"] += 1
+            self.result.extra["directory of a descriptor told"] += 1
             real = bytes.fromhex(found[1].replace("\\x", ""))
-            if os.path.normpath(folder) != real and os.path.realpath(folder) != os.path.realpath(real):
-                self.result.wrong.append("folder %r, not %r: %s" % (folder, real, call))
+            if os.path.normpath(found) != real and os.path.realpath(found) != os.path.realpath(real):
+                self.result.wrong.append("directory %r, not %r: %s" % (found, real, call))
 
     def check(self, want, have):
         wrong = self.result.wrong
         record = have.record
         if want.call is not None and record.op not in ("EXEC", "EXEC_FAILED", "READ", "WRITE", "READ_TOTAL", "WRITE_TOTAL", "MAP") and \
                 want.call.name not in DESCRIPTORS:
-            self.check_folder(want.call, record.dirfd, record.path, record.folder)
+            self.check_directory(want.call, record.dirfd, record.path, record.directory_record)
             if record.op in ("RENAME", "LINK") and record.other and not record.other.startswith(b"/"):
                 if record.fd == AT_FDCWD:
-                    if self.journal.text(record.other_folder) != (want.call.cwd() or self.journal.text(record.other_folder)):
-                        wrong.append("folder of the new name %r: %s" % (self.journal.text(record.other_folder), want.call))
+                    if self.journal.text(record.other_directory_record) != (want.call.cwd() or self.journal.text(record.other_directory_record)):
+                        wrong.append("directory of the new name %r: %s" % (self.journal.text(record.other_directory_record), want.call))
                 else:
-                    self.check_folder(want.call, record.fd, record.other, record.other_folder)
+                    self.check_directory(want.call, record.fd, record.other, record.other_directory_record)
         if want.directory is not None and want.directory != have.directory:
-            wrong.append("folder %r, not %r: %s" % (have.directory, want.directory, want.call))
+            wrong.append("directory %r, not %r: %s" % (have.directory, want.directory, want.call))
         if want.key[0] == "EXEC" and want.key[1] is not None:
             if want.key[3] is not None and want.key[3][:4000] != (have.key[3] or b"")[:4000]:
                 wrong.append("arguments %r: %s" % (have.key[3], want.call))
@@ -1261,7 +1261,7 @@ class Comparison:
             if image.record:
                 result.processes += not image.is_copy
                 result.forks += image.is_copy
-                self.check_end(image)
+                self.check_last(image)
                 continue
             if os.path.realpath(path) == os.path.realpath(SEEN):
                 continue
@@ -1277,7 +1277,7 @@ class Comparison:
                                                   for record in unobserved):
                 result.wrong.append("a program without START has no UNOBSERVED: pid %d %s" % (image.pid, path))
 
-    def check_end(self, image):
+    def check_last(self, image):
         exits = self.exits.pop(image.record.number, [])
         call = image.ended
         kind, word = self.trace.endings.get(image.pid, (None, None))

@@ -4,7 +4,7 @@
 RENAMED is a file of words "OLD=NEW": symbols and source files that have another name in the new build.
 
 Compares each object file of the product, found by its name and by the part of the tree that it belongs to (a file may have moved
-between two folders): the bytes of all sections that are loaded, .text and .rodata among them, and what their relocations name.
+between two directories): the bytes of all sections that are loaded, .text and .rodata among them, and what their relocations name.
 Prints the files that differ and those that only one build has.  Exit status 0 when there are none, else 1.  Both builds have
 to be made by the same compiler with the same options.  Format: elf(5), 64 bits.
 """

@@ -2,7 +2,7 @@
 
 One file, one purpose:
 
-  place.py     folders, environments, how a command is run there and what counts as a run that failed
+  place.py     directories, environments, how a command is run there and what counts as a run that failed
   way.py       what a way is
   ways.py      the ways that a command can be run in: bare, injected, seen's, tracers; all of them, and sets of their names
   peers.py     the ways of others: libraries, tracers and watchers that are not seen's
@@ -52,7 +52,7 @@ A way is a manner to run a command.  It has
 
 A way that needs root, a kernel feature or a permission that is not there says so in available(): the harness then ends with
 exit status 1 and that line.  Only `--without NAME` leaves a way out, and the page says so.  permitted() is for ways of which that
-is said beforehand.
+is known beforehand.
 
 Rules of a Work (works.py)
 --------------------------
@@ -68,7 +68,7 @@ A work is something that is measured, by several ways.  It has
   bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor") that it has
   goals        keys of goals.py
   programs     names that PATH must have (works.PACKAGES has their packages), needs: further packages, as a way's
-  repeats      samples of each way in one round, at most; the time budget may make it fewer
+  repeats      samples of each way within a round, at most; the time budget may make it fewer
   share        of the time that a full run may take; 1.0 is usual, half of that without a goal.  Also of a Study, which keeps to it by itself
 
   available()           "" or, in one line, what is missing and the remedy.  Default: about `programs`

@@ -291,14 +291,14 @@ class Maker:
         dice = self.dice
         for _ in range(100):
             kind, word, other, path = dice.below(20), dice.one_of(WORDS), dice.one_of(WORDS), dice.one_of(self.sources)
-            folder = "src/" + dice.one_of(MODULES)
+            directory = "src/" + dice.one_of(MODULES)
             command, size = (
-                ("grep -rn '%s_%s' src" % (word, other), 300), ("grep -rn %s %s" % (word, folder), 6000),
+                ("grep -rn '%s_%s' src" % (word, other), 300), ("grep -rn %s %s" % (word, directory), 6000),
                 ("grep -rln %s ." % (word + "_" + other), 300), ("grep -n '%s' %s" % (word, path), 600),
                 ("grep -rn %s src | head -n %d" % (word, dice.between(10, 60)), 3000), ("find . -name '*%s*' -not -path './.git/*'" % word, 200),
-                ("ls %s | grep %s" % (folder, word[:3]), 60), ("ls -l %s" % dice.one_of(("data", "docs")), 1000),
-                ("wc -l %s/*%s*" % (folder, word[:2]), 250), ("git log --oneline -n %d -- %s" % (dice.between(3, 9), path), 60),
-                ("git diff -- %s" % path, 200), ("git show --stat HEAD -- %s | tail -n %d" % (folder, dice.between(3, 30)), 800),
+                ("ls %s | grep %s" % (directory, word[:3]), 60), ("ls -l %s" % dice.one_of(("data", "docs")), 1000),
+                ("wc -l %s/*%s*" % (directory, word[:2]), 250), ("git log --oneline -n %d -- %s" % (dice.between(3, 9), path), 60),
+                ("git diff -- %s" % path, 200), ("git show --stat HEAD -- %s | tail -n %d" % (directory, dice.between(3, 30)), 800),
                 ("python3 tests/run.py %s" % word, 2000), ("make -s && ./build/app %d" % dice.between(2, 99999), 800),
                 ("cat %s | grep -c %s" % (path, word), 4), ("ls src/*/*%s* 2>&1; echo done" % word[:4], 100),
                 ("grep -rn '%s' src | head -n %d" % (word, dice.between(60, 120)), 7000), ("grep -rnw in_%s src" % word, 5000),
@@ -524,7 +524,7 @@ class Judge:
         if at != len(wanted):
             self.failed(number, step, "ends after %d of %d bytes" % (at, len(wanted)))
 
-    def look(self, number, step, got, wanted):
+    def compare(self, number, step, got, wanted):
         if "compact" in step:
             self.context, self.versions = [], {}
         if got["status"] != wanted["status"]:
@@ -547,16 +547,16 @@ def judge(name, steps, results, reference):
         raise Failed("%s: %d of %d steps" % (name, len(results), len(steps)))
     found = Judge(name)
     for number, (step, got, wanted) in enumerate(zip(steps, results, reference)):
-        found.look(number, step, got, wanted)
+        found.compare(number, step, got, wanted)
     return found
 
 
-def tokens_of(texts, folder):
+def tokens_of(texts, directory):
     """{counter: tokens} of texts as the model was given them, each counted by itself: by seen's own estimate, and by gpt-tokenizer where it is.
 
-    folder: for a file.  The study asks for gpt-tokenizer; tests do without.
+    directory: for a file.  The study asks for gpt-tokenizer; tests do without.
     """
-    path = os.path.join(folder, "given")
+    path = os.path.join(directory, "given")
     with open(path, "wb") as file:
         for text in texts:
             file.write(b"%d\n" % len(text) + text)

@@ -28,13 +28,13 @@ def said(command):
         return "unknown"
 
 
-def settle(told):
+def wait_until_idle(report):
     """Waits until the load is what an idle machine has, two minutes at most.  told(text) is called each second."""
     most = BUSY_PER_CORE * len(os.sched_getaffinity(0))
     for second in range(WAIT_S):
         if os.getloadavg()[0] <= most:
             break
-        told("load %.2f: waiting, %d s at most" % (os.getloadavg()[0], WAIT_S - second))
+        report("load %.2f: waiting, %d s at most" % (os.getloadavg()[0], WAIT_S - second))
         time.sleep(1)
 
 
@@ -74,15 +74,15 @@ class Busy:
         return max(0.0, (used - max(0.0, threads) - own) / max(seconds, 1e-9)), stolen / max(seconds, 1e-9)
 
 
-def describe(folder):
-    """A dict of what a reader needs to judge the figures.  folder: where the files are."""
+def describe(directory):
+    """A dict of what a reader needs to judge the figures.  directory: where the files are."""
     return {
         "kernel": platform.release(), "architecture": platform.machine(),
         "cpu": first("/proc/cpuinfo", r"^model name\s*: (.*)$"), "cores": len(os.sched_getaffinity(0)),
         "virtual": "hypervisor" in first("/proc/cpuinfo", r"^flags\s*: (.*)$").split(),
         "memory_kb": int(first("/proc/meminfo", r"^MemTotal:\s*(\d+)")),
         "system": first("/etc/os-release", r'^PRETTY_NAME="?([^"\n]*)'), "libc": " ".join(platform.libc_ver()),
-        "file_system": said(["stat", "-f", "-c", "%T", folder]),
+        "file_system": said(["stat", "-f", "-c", "%T", directory]),
         "build_type": first(os.path.join(BUILD, "CMakeCache.txt"), r"^CMAKE_BUILD_TYPE:\w+=(.*)$"),
         "seen": said([SEEN, "--version"]),
         "commit": said(["git", "-C", HERE, "describe", "--always", "--dirty", "--exclude", "*"]),

@@ -23,8 +23,8 @@ HEAD_S = 10  # until fatrace watches, or has written down what it saw
 
 
 def library_of(pattern):
-    """The path of a library of Debian's, below the folders of any architecture, or ""."""
-    return next((path for folder in ("/usr/lib/*/", "/usr/lib/", "/usr/lib64/") for path in sorted(glob.glob(folder + pattern))), "")
+    """The path of a library of Debian's, below the directories of any architecture, or ""."""
+    return next((path for directory in ("/usr/lib/*/", "/usr/lib/", "/usr/lib64/") for path in sorted(glob.glob(directory + pattern))), "")
 
 
 @contextlib.contextmanager
@@ -78,7 +78,7 @@ class Peer(Way):
         self.must_name = [os.path.basename(command[0])] if self.follows else []
 
     def prove(self, place):
-        self.look(place)
+        self.detect(place)
         if not self.follows:
             return
         probe = os.path.join(place.work, "proof.txt")
@@ -255,7 +255,7 @@ class Proot(Peer):
 
 
 class Fatrace(Peer):
-    """It watches from outside, all file systems, so what else the machine does is in its log, too.
+    """It watches all file systems, not a process, so what else the machine does is in its log, too.
 
     Equal events that wait in the kernel's queue are one; when 16,384 wait, more are lost (fanotify(7)), and fatrace 0.17 ends with
     "unexpected event info type", as it takes what says so for an event of a file.  So it is started with room for more.
@@ -343,11 +343,11 @@ class Fatrace(Peer):
 
     @staticmethod
     def name_in(log, path):
-        """The name by which the kernel gave a file: of those with many in its folder, any."""
+        """The name by which the kernel gave a file: of those with many in its directory, any."""
         if os.stat(path).st_nlink == 1:
             return path
-        folder = os.path.dirname(path)
-        names = [os.path.join(folder, name) for name in os.listdir(folder)]
+        directory = os.path.dirname(path)
+        names = [os.path.join(directory, name) for name in os.listdir(directory)]
         return next((name for name in names if name.encode() in log and os.path.samefile(name, path)), path)
 
 

@@ -1,4 +1,4 @@
-"""Folders, environments, and how a command is run in a way."""
+"""Directories, environments, and how a command is run in a way."""
 import collections
 import contextlib
 import os
@@ -33,34 +33,34 @@ class Sample(collections.namedtuple("Sample", "wall_ns cpu_ns extra")):
 
 
 class Place:
-    """A folder with homes, sessions and a workspace.
+    """A directory with homes, sessions and a workspace.
 
-    top: the folder.  work: the workspace of seen's sessions, where works make their files.  env: the environment that commands have
+    top: the directory.  work: the workspace of seen's sessions, where works make their files.  env: the environment that commands have
     bare.  ways: {name: Way}.  session: the end of the names of seen's sessions; each work has its own, which the runner sets.  whole: the Sample of the latest run as a whole, with the start of its way.
     quick: works are as small as they can be and still be done.
     """
 
-    def __init__(self, folder, ways, quick=False):
-        self.top = folder
+    def __init__(self, directory, ways, quick=False):
+        self.top = directory
         self.quick = quick
         self.ways = ways
         self.session = "prove"
-        self.work = os.path.join(folder, "work")
-        self.report = os.path.join(folder, "report")
+        self.work = os.path.join(directory, "work")
+        self.report = os.path.join(directory, "report")
         os.mkdir(self.work)
-        os.mkdir(os.path.join(folder, "home"), 0o700)
+        os.mkdir(os.path.join(directory, "home"), 0o700)
         # In memory, as XDG_RUNTIME_DIR is where people work.
-        self.runtime = tempfile.mkdtemp(prefix="seen-bench.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder)
+        self.runtime = tempfile.mkdtemp(prefix="seen-bench.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else directory)
         weakref.finalize(self, shutil.rmtree, self.runtime, True)
         self.env = {key: value for key, value in os.environ.items()
                     if not key.startswith(("SEEN_", "XDG_", "GIT_", "MAKE", "MFLAGS")) and key != "LD_PRELOAD"}
-        self.env.update(HOME=os.path.join(folder, "home"), XDG_RUNTIME_DIR=self.runtime,
+        self.env.update(HOME=os.path.join(directory, "home"), XDG_RUNTIME_DIR=self.runtime,
                         LC_ALL="C", GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", BENCH_REPORT=self.report)
 
-    def run(self, way, command, folder=None, env=None, limit_s=LIMIT_S):
+    def run(self, way, command, directory=None, env=None, limit_s=LIMIT_S):
         """Standard output of a command, which must exit 0 and print no error.
 
-        way: a name.  A name that is no way's is a work's own, and is run bare.  folder: default `work`.
+        way: a name.  A name that is no way's is a work's own, and is run bare.  directory: default `work`.
         env: additions to the environment.
         """
         manner = self.ways.get(way) or self.ways["bare"]
@@ -68,7 +68,7 @@ class Place:
         manner.before(self)
         start_ns, cpu_ns = time.monotonic_ns(), children_cpu_ns()
         try:
-            done = subprocess.run(words, cwd=folder or self.work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            done = subprocess.run(words, cwd=directory or self.work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=limit_s, check=False)
             self.whole = Sample(time.monotonic_ns() - start_ns, children_cpu_ns() - cpu_ns)
             errors = manner.errors(done.stderr)
@@ -76,7 +76,7 @@ class Place:
                 raise Failed("%s: %s: exit status %d\n%s" % (way, " ".join(command)[:300], done.returncode,
                                                              errors.decode(errors="replace")[-2000:]))
         except (Failed, subprocess.TimeoutExpired, OSError) as error:
-            with contextlib.suppress(Failed):  # what went wrong first is what is said
+            with contextlib.suppress(Failed):  # the first failure is the one to report
                 manner.after(self)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise Failed("%s: %s: not done after %d s" % (way, " ".join(command)[:300], limit_s)) from error
@@ -86,14 +86,14 @@ class Place:
         manner.after(self)
         return done.stdout
 
-    def sample(self, way, command, count, check, folder=None, env=None, limit_s=LIMIT_S):
+    def sample(self, way, command, count, check, directory=None, env=None, limit_s=LIMIT_S):
         """Runs a program of tests/bench that reports (report.h): the Sample of one of its `count` iterations.
 
         check(output) is whether the work was done; the rest is as in run().
         """
         if os.path.exists(self.report):
             os.unlink(self.report)
-        output = self.run(way, command, folder, env, limit_s)
+        output = self.run(way, command, directory, env, limit_s)
         try:
             with open(self.report, encoding="utf-8", errors="surrogateescape") as file:
                 done, wall_ns, cpu_ns = (int(word) for word in file.readline().split())
@@ -110,22 +110,22 @@ class Place:
 
     def forget(self, session):
         """Removes what is left of a session of seen that has ended."""
-        for folder in (os.path.join(self.env["HOME"], ".local/state/seen"), os.path.join(self.runtime, "seen")):
-            shutil.rmtree(os.path.join(folder, session), ignore_errors=True)
+        for directory in (os.path.join(self.env["HOME"], ".local/state/seen"), os.path.join(self.runtime, "seen")):
+            shutil.rmtree(os.path.join(directory, session), ignore_errors=True)
 
     def make_static(self):
         """Makes bin/bench_viewer, and the same as bin/cat, that have no dynamic loader."""
-        folder = os.path.join(self.top, "bin")
-        viewer = os.path.join(folder, "bench_viewer")
+        directory = os.path.join(self.top, "bin")
+        viewer = os.path.join(directory, "bench_viewer")
         if os.path.exists(viewer):
             return
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(directory, exist_ok=True)
         compiler = "musl-gcc" if shutil.which("musl-gcc") else "gcc"
         done = subprocess.run([compiler, "-static", "-O2", "-D_GNU_SOURCE", "-I", ROOT, "-o", viewer,
                                os.path.join(HERE, "bench_viewer.c")], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if done.returncode != 0:
             raise Failed("no static viewer: %s -static: %s (apt-get install musl-tools)" % (compiler, done.stderr[-500:]))
-        os.link(viewer, os.path.join(folder, "cat"))
+        os.link(viewer, os.path.join(directory, "cat"))
 
 
 def children_cpu_ns():

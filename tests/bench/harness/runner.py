@@ -31,7 +31,7 @@ def prove(place, names):
         place.ways[name].prove(place)
 
 
-class Plan:
+class Schedule:
     """How many rounds each way of a work has, and how many turns in a round.
 
     rounds, repeats: {way: number}.  again: {way: why one of its samples was taken once more}.
@@ -73,12 +73,12 @@ class Plan:
 
 
 def is_others(way):
-    """Whether this Way, or None, is somebody else's program."""
+    """Whether this Way, or None, is another project's program."""
     return way is not None and way.kind in ("tracer", "peer")
 
 
 def sample(plan, name, way, number):
-    """The Sample of a way.  A peer that did not do its work is asked once more, and that is told: plan.again."""
+    """The Sample of a way.  A peer that did not do its work is asked once more, and that is reported: plan.again."""
     try:
         return plan.work.sample(name, number)
     except Failed as error:
@@ -90,23 +90,23 @@ def sample(plan, name, way, number):
         return plan.work.sample(name, number)
 
 
-def measure_group(place, works, rounds, budget_s, told):
+def measure_group(place, works, rounds, budget_s, report):
     """[figures] of the works, whose rounds take turns."""
     plans = []
     for work in works:
         with failing_as(work):
             place.session = slug(work.name)
-            told("%s: prepare" % work.name)
+            report("%s: prepare" % work.name)
             start = time.monotonic()
             work.prepare()
-            plans.append(Plan(work, rounds, budget_s))
+            plans.append(Schedule(work, rounds, budget_s))
             plans[-1].took_s = time.monotonic() - start
     for number in range(-1, rounds):
         for plan in plans:
             place.session = slug(plan.work.name)
             took_s = {}
             for way, turn in plan.turns(number):
-                told("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, max(plan.rounds.values())))
+                report("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, max(plan.rounds.values())))
                 start = time.monotonic()
                 with failing_as(plan.work, place.ways.get(way)):
                     result = sample(plan, way, place.ways.get(way), number)
@@ -128,7 +128,7 @@ def measure_group(place, works, rounds, budget_s, told):
 
 @contextlib.contextmanager
 def failing_as(work, way=None):
-    """With this, what fails is said with the name of the work, and how to leave out the way that does not work."""
+    """With this, a failure is reported with the name of the work, and how to leave out the way that does not work."""
     try:
         yield
     except Failed as error:
@@ -137,16 +137,16 @@ def failing_as(work, way=None):
         raise Failed("\n".join(["%s: %s%s" % (work.name, first, remedy), *rest])) from error
 
 
-def measure(place, works, rounds, budget_s, told):
+def measure(place, works, rounds, budget_s, report):
     """{"works": [figures], "studies": [...], "goals": [...]}.  budget_s: of a work of share 1.  told(text): what is done now."""
     result = {"works": [], "studies": []}
     for group in dict.fromkeys(work.group for work in works):
         timed = [work for work in works if work.group == group and not isinstance(work, Study)]
-        result["works"] += measure_group(place, timed, rounds, budget_s, told)
+        result["works"] += measure_group(place, timed, rounds, budget_s, report)
         for study in (work for work in works if work.group == group and isinstance(work, Study)):
             with failing_as(study):
                 place.session = slug(study.name)
-                told(study.name)
+                report(study.name)
                 start = time.monotonic()
                 study.prepare()
                 measured = study.measure(rounds)
@@ -162,6 +162,6 @@ def teller():
     if not sys.stderr.isatty():
         return lambda text: None
 
-    def told(text):
+    def report(text):
         print("\r\033[K" + text[:100], end="", file=sys.stderr, flush=True)
-    return told
+    return report

@@ -84,7 +84,7 @@ class Way:
         if traced != self.traced:
             raise Failed("%s: not run as it should be: a process is %straced" % (self.name, "" if traced else "not "))
 
-    def look(self, place):
+    def detect(self, place):
         """For prove(): inside() of a program's child, and whether it has seen's ticket."""
         shown = place.run(self.name, ["sh", "-c", "cat /proc/self/maps /proc/self/status; :"]).decode(errors="replace")
         self.inside(place, shown)
@@ -96,6 +96,6 @@ class Way:
 
 
 def described(way):
-    """What the JSON says of a way."""
+    """What the JSON states about a way."""
     return {"name": way.name, "kind": way.kind, "static": way.static, "description": way.description, "records": way.records,
             "can": list(way.can), "version": way.version()}

@@ -1,7 +1,6 @@
 """The ways that a command can be run in.  The rules are in __init__.py."""
 import json
 import os
-import shutil
 import subprocess
 
 from .peers import others
@@ -22,7 +21,7 @@ class Bare(Way):
         preloaded = "/etc/ld.so.preload"
         if os.path.exists(preloaded) and os.path.getsize(preloaded):
             raise Failed("%s puts a library into all programs: no way is bare" % preloaded)
-        self.look(place)
+        self.detect(place)
 
 
 class Injected(Way):
@@ -35,11 +34,11 @@ class Injected(Way):
         return command, {**env, "LD_PRELOAD": EMPTY}
 
     def prove(self, place):
-        self.look(place)
+        self.detect(place)
 
 
 class Seen(Way):
-    """`seen run`.  The agent is outside and the command's standard output, a pipe, goes to it: what tools and viewers do there is
+    """`seen run`.  The agent is external and the command's standard output, a pipe, goes to it: what tools and viewers do there is
     what they do below an agent's shell.  Notices are never withheld."""
     kind = "seen"
 
@@ -63,12 +62,12 @@ class Seen(Way):
                 "-c", "window.requests=1000000", "-c", "window.bytes=0", "--"] + command, env
 
     def prove(self, place):
-        self.look(place)
+        self.detect(place)
 
     def finish(self, place):
-        """What the session counted of a work; then it is removed.  Raises Failed if nobody was seen, or events are missing."""
-        folder = os.path.join(place.env["HOME"], ".local/state/seen", self.session(place))
-        if not os.path.isdir(folder):
+        """What the session counted of a work; then it is removed.  Raises Failed if no process was seen, or events are missing."""
+        directory = os.path.join(place.env["HOME"], ".local/state/seen", self.session(place))
+        if not os.path.isdir(directory):
             return {}  # no sample was run by this way
         done = subprocess.run([SEEN, "status", "--json", "--session", self.session(place), "--workspace", place.work], cwd=place.work,
                               env=place.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
@@ -100,7 +99,7 @@ class Floor(Way):
         return [os.path.join(PROGRAMS, "notify_floor"), *command], env
 
     def prove(self, place):
-        self.look(place)
+        self.detect(place)
 
 
 # In the order of the tables.

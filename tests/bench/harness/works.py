@@ -88,15 +88,15 @@ class Study:
 class Spawn(Work):
     """Programs started one after the other, each a fresh process; one's time.
 
-    output: of one.  `folder`: where they run.  to_file: the output goes to a file, not to the capture.
+    output: of one.  `directory`: where they run.  to_file: the output goes to a file, not to the capture.
     """
 
-    def __init__(self, place, group, name, command, count, output=b"", folder=None, unit=("us", 1000), goals=(), repeats=1,
+    def __init__(self, place, group, name, command, count, output=b"", directory=None, unit=("us", 1000), goals=(), repeats=1,
                  ways=all_ways.USUAL, to_file=False):
         super().__init__(place)
         self.group, self.name, self.command, self.count = group, name, command, count
         self.file = os.path.join(place.work, "spawned") if to_file else None
-        self.output, self.folder, self.unit, self.goals, self.repeats, self.ways = output, folder, unit, goals, repeats, ways
+        self.output, self.directory, self.unit, self.goals, self.repeats, self.ways = output, directory, unit, goals, repeats, ways
 
     def check(self, way, output):
         return sorted(output.splitlines()) == sorted((self.output * self.count).splitlines())
@@ -104,9 +104,9 @@ class Spawn(Work):
     def sample(self, way, number):
         if not self.file:
             return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), str(self.count), *self.command], self.count,
-                                     lambda output: self.check(way, output), self.folder)
+                                     lambda output: self.check(way, output), self.directory)
         result = self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), "-o", self.file, str(self.count), *self.command], self.count,
-                                   lambda output: output == b"", self.folder)
+                                   lambda output: output == b"", self.directory)
         with open(self.file, "rb") as file:
             output = file.read()
         os.unlink(self.file)

@@ -49,7 +49,7 @@ class Guarded(Calls):
                 raise Failed("%s: not the bytes of %s" % (way, file))
 
     def sample(self, way, number):
-        self.file = self.files[way]  # what another session writes is somebody else's
+        self.file = self.files[way]  # what another session writes is an external change
         return super().sample(way, number)
 
 

@@ -26,31 +26,31 @@ class Tar(Work):
     def __init__(self, place):
         super().__init__(place)
         self.files = 256 if place.quick else TAR_FILES
-        self.folder = os.path.join(place.work, "tar")
+        self.directory = os.path.join(place.work, "tar")
         if place.quick:
             self.name = "tar of %d MiB in %d files" % (self.files * TAR_FILE_BYTES // MIB, self.files)
-        # A header of 512 bytes for each file and folder, two empty ones at the end, in blocks of 10 KiB.
-        folders = 1 + (self.files + 255) // 256
-        whole = self.files * (TAR_FILE_BYTES + 512) + folders * 512 + 1024
+        # A header of 512 bytes for each file and directory, two empty ones at the end, in blocks of 10 KiB.
+        directories = 1 + (self.files + 255) // 256
+        whole = self.files * (TAR_FILE_BYTES + 512) + directories * 512 + 1024
         self.bytes = (whole + 10239) // 10240 * 10240
 
     def prepare(self):
         for i in range(self.files):
-            write_file(os.path.join(self.folder, "d%02d" % (i // 256), "f%05d" % i), block_of(i)[:TAR_FILE_BYTES])
+            write_file(os.path.join(self.directory, "d%02d" % (i // 256), "f%05d" % i), block_of(i)[:TAR_FILE_BYTES])
 
     def check(self, way, output):
         return output == b"%d\n" % self.bytes
 
     def sample(self, way, number):
-        script = "set -o pipefail; tar -C %s -cf - tar | wc -c" % os.path.dirname(self.folder)
+        script = "set -o pipefail; tar -C %s -cf - tar | wc -c" % os.path.dirname(self.directory)
         return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), "1", "bash", "-c", script], 1, lambda output: self.check(way, output))
 
     def clean(self):
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
 
 class BigFile(Work):
-    """One file, longer than whatever could be kept or hashed by the way: read by cat to nowhere, and by cksum, which looks at each byte."""
+    """One file, longer than whatever could be kept or hashed by the way: read by cat to nowhere, and by cksum, which reads each byte."""
     group, unit, programs = "data", ("ms", 1000000), ("cat", "cksum")
     ways = (*all_ways.USUAL, "supervise", "both", "strace bpf")
 

@@ -32,7 +32,7 @@ class Setting(Way):
         return [SEEN, "run", "--quiet", "--session", self.session(), "--workspace", place.work, "--agent", "day_agent", *self.options, "--",
                 *command], env
 
-    def end(self, place, steps):
+    def finish(self, place, steps):
         """Raises Failed unless the session saw the day's commands; removes it."""
         done = subprocess.run([SEEN, "status", "--json", "--session", self.session(), "--workspace", place.work], cwd=place.work,
                               env=place.env, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S)
@@ -75,9 +75,9 @@ class Player:
         for words in (["init", "-q"], ["add", "."], ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0",
                                                      "commit", "-q", "-m", "all of it"]):
             self.place.run("bare", ["git", *words], self.pristine, made)
-        for folder, folders, files in os.walk(self.pristine):
-            for entry in folders + files:
-                os.utime(os.path.join(folder, entry), (1793530800, 1793530800))
+        for directory, directories, files in os.walk(self.pristine):
+            for entry in directories + files:
+                os.utime(os.path.join(directory, entry), (1793530800, 1793530800))
         self.reference = []
         _, self.reference = self.play("bare", contents=True)
         _, again = self.play("bare")
@@ -102,8 +102,8 @@ class Player:
         return sample, day.judge("%s: %s" % (self.name, way), self.steps, results, self.reference)
 
     def clean(self):
-        for folder in (self.workspace, self.pristine):
-            shutil.rmtree(folder, ignore_errors=True)
+        for directory in (self.workspace, self.pristine):
+            shutil.rmtree(directory, ignore_errors=True)
         self.reference = None
 
 

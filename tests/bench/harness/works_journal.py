@@ -77,13 +77,13 @@ class Reading(Study):
         super().__init__(place)
         self.sizes = (1000, 10000) if place.quick else (10000, 100000, 1000000, 10000000)
 
-    def read(self, words, count, told):
-        """Seconds and KiB at most of one reading; raises Failed unless it told of `count` events.  told(output): of how many it did."""
+    def read(self, words, count, count_of):
+        """Seconds and KiB at most of one reading; raises Failed unless it reported `count` events.  count_of(output): how many it did."""
         peak = os.path.join(self.place.top, "peak")
         start = time.monotonic()
         output = self.place.run("bare", words(os.path.join(PROGRAMS, "peak"), peak), limit_s=600)
         took_s = time.monotonic() - start
-        found = told(output)
+        found = count_of(output)
         if found != count:
             raise Failed("%s: %d of %d events" % (self.name, found, count))
         with open(peak, encoding="ascii") as file:
@@ -102,8 +102,8 @@ class Reading(Study):
                 "report": (lambda *peak, journal=journal: [*peak, SEEN, "report", "--json", "--journal", journal],
                            lambda output: json.loads(output)["events"]["count"]),
             }
-            for name, (words, told) in readers.items():
-                took = [self.read(words, count, told) for _ in range(3 if count < self.sizes[-1] else 1)]
+            for name, (words, count_of) in readers.items():
+                took = [self.read(words, count, count_of) for _ in range(3 if count < self.sizes[-1] else 1)]
                 entry[name + "_s"], entry[name + "_kib"] = min(seconds for seconds, _ in took), max(kib for _, kib in took)
             os.unlink(journal)
             data.append(entry)

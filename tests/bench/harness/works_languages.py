@@ -64,34 +64,34 @@ class PythonImports(Spawn):
 
     def __init__(self, place):
         names = MODULES[:40] if place.quick else MODULES
-        self.names, self.folder = names, os.path.join(place.work, "python")
+        self.names, self.directory = names, os.path.join(place.work, "python")
         self.about = "%s, isolated (-I)." % sys.version.split(" ", maxsplit=1)[0]
         super().__init__(place, "tools", "python imports %d modules of its library" % len(names), [
-            os.path.realpath(sys.executable), "-I", "-B", os.path.join(self.folder, "imports.py"), os.path.join(self.folder, "names")],
-            1, b"%d modules, the last is %s\n" % (len(names), names[-1].encode()), self.folder, ("ms", 1000000), ("tools",), 3, all_ways.EVERY)
+            os.path.realpath(sys.executable), "-I", "-B", os.path.join(self.directory, "imports.py"), os.path.join(self.directory, "names")],
+            1, b"%d modules, the last is %s\n" % (len(names), names[-1].encode()), self.directory, ("ms", 1000000), ("tools",), 3, all_ways.EVERY)
 
     def prepare(self):
-        write_file(os.path.join(self.folder, "imports.py"), IMPORT.encode())
-        write_file(os.path.join(self.folder, "names"), "\n".join(self.names).encode())
+        write_file(os.path.join(self.directory, "imports.py"), IMPORT.encode())
+        write_file(os.path.join(self.directory, "names"), "\n".join(self.names).encode())
 
     def clean(self):
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
 
 PACKAGE_FILES = 20  # modules of a package
 
 
-def make_packages(folder, packages):
-    """A folder with a package.json and a main.js that require()s all modules of so many packages, which are there as npm puts them."""
+def make_packages(directory, packages):
+    """A directory with a package.json and a main.js that require()s all modules of so many packages, which are there as npm puts them."""
     names = ["package-%03d" % i for i in range(packages)]
     depends = ", ".join('"%s": "1.0.0"' % name for name in names)
-    write_file(os.path.join(folder, "package.json"), ('{"name": "day", "version": "1.0.0", "private": true, "dependencies": {%s}}\n' % depends).encode())
-    write_file(os.path.join(folder, ".npmrc"), b"update-notifier=false\nfund=false\naudit=false\nlogs-max=0\noffline=true\n")
-    write_file(os.path.join(folder, "main.js"), (
+    write_file(os.path.join(directory, "package.json"), ('{"name": "day", "version": "1.0.0", "private": true, "dependencies": {%s}}\n' % depends).encode())
+    write_file(os.path.join(directory, ".npmrc"), b"update-notifier=false\nfund=false\naudit=false\nlogs-max=0\noffline=true\n")
+    write_file(os.path.join(directory, "main.js"), (
         "let sum = 0;\nfor (let i = 0; i < %d; i++)\n\tsum += require(`package-${String(i).padStart(3, '0')}`);\n"
         "console.log(sum, Object.keys(require.cache).length - 1);\n" % packages).encode())
     for number, name in enumerate(names):
-        package = os.path.join(folder, "node_modules", name)
+        package = os.path.join(directory, "node_modules", name)
         write_file(os.path.join(package, "package.json"), b'{"name": "%s", "version": "1.0.0", "main": "index.js"}\n' % name.encode())
         write_file(os.path.join(package, "index.js"), ("let sum = 0;\nfor (let i = 1; i < %d; i++)\n\tsum += require(`./lib/part${i}`).value();\n"
                                                        "module.exports = sum;\n" % PACKAGE_FILES).encode())
@@ -108,40 +108,40 @@ class NodeRequires(Spawn):
 
     def __init__(self, place):
         packages = 10 if place.quick else 250
-        self.packages, self.folder = packages, os.path.join(place.work, "node")
+        self.packages, self.directory = packages, os.path.join(place.work, "node")
         count = packages * PACKAGE_FILES
         total = sum(number + i for number in range(packages) for i in range(1, PACKAGE_FILES))
         super().__init__(place, "tools", "node requires %s modules" % format(count, ","), ["node", "main.js"], 1, b"%d %d\n" % (total, count),
-                         self.folder, ("ms", 1000000), ("tools",), 2, all_ways.EVERY)
+                         self.directory, ("ms", 1000000), ("tools",), 2, all_ways.EVERY)
 
     def prepare(self):
-        make_packages(self.folder, self.packages)
+        make_packages(self.directory, self.packages)
 
     def clean(self):
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
 
 class NpmLs(Spawn):
-    """npm looks at every package of a tree."""
+    """npm reads every package of a tree."""
     programs, share = ("npm", "node"), 3.0
     about = ("proot is not measured with `npm ls`: below proot 5.1.0 an open by one of node.js's threads fails with EFAULT, so that npm finds "
              "no packages, says that there are none, and exits 0.")
 
     def __init__(self, place):
         packages = 10 if place.quick else 250
-        self.packages, self.folder = packages, os.path.join(place.work, "npm")
+        self.packages, self.directory = packages, os.path.join(place.work, "npm")
         names = ["package-%03d@1.0.0" % i for i in range(packages)]
-        shown = "day@1.0.0 %s\n%s`-- %s\n\n" % (self.folder, "".join("+-- %s\n" % name for name in names[:-1]), names[-1])
-        super().__init__(place, "tools", "npm ls of %d packages" % packages, ["npm", "ls", "--no-unicode"], 1, shown.encode(), self.folder,
+        shown = "day@1.0.0 %s\n%s`-- %s\n\n" % (self.directory, "".join("+-- %s\n" % name for name in names[:-1]), names[-1])
+        super().__init__(place, "tools", "npm ls of %d packages" % packages, ["npm", "ls", "--no-unicode"], 1, shown.encode(), self.directory,
                          ("ms", 1000000), ("tools",), 2, tuple(way for way in all_ways.EVERY if way != "proot"))
 
     def prepare(self):
-        made = make_packages(self.folder, self.packages)
+        made = make_packages(self.directory, self.packages)
         if len(made) != self.packages:
             raise Failed("%d packages of %d" % (len(made), self.packages))
 
     def clean(self):
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
 
 def works(place):

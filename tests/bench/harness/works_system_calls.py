@@ -12,13 +12,13 @@ WAYS = ("bare", "injected", "substitute")
 REPO_FILES = 1000
 
 
-def traced(place, way, command, folder):
+def traced(place, way, command, directory):
     """Names of the system calls that a command and its children make, counted.
 
     futex is left out: it depends on who comes first.
     """
     trace = os.path.join(place.top, "trace")
-    place.run(way, ["strace", "-f", "-qq", "-o", trace] + command, folder)
+    place.run(way, ["strace", "-f", "-qq", "-o", trace] + command, directory)
     counts = collections.Counter()
     with open(trace, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -40,26 +40,26 @@ class SystemCalls(Study):
 
     def __init__(self, place):
         super().__init__(place)
-        self.folder = os.path.join(place.work, "system-calls")
+        self.directory = os.path.join(place.work, "system-calls")
 
     def prepare(self):
-        write_file(os.path.join(self.folder, "hello.c"), b"#include <stdio.h>\nint main(void)\n{\n\treturn puts(\"hello\") < 0;\n}\n")
+        write_file(os.path.join(self.directory, "hello.c"), b"#include <stdio.h>\nint main(void)\n{\n\treturn puts(\"hello\") < 0;\n}\n")
         for count in (10, 1000):
             for i in range(count):
-                write_file(os.path.join(self.folder, "tar%d" % count, "f%d" % i), b"content\n")
-        make_repository(self.place, os.path.join(self.folder, "repo"), GitStatus.path, REPO_FILES)
+                write_file(os.path.join(self.directory, "tar%d" % count, "f%d" % i), b"content\n")
+        make_repository(self.place, os.path.join(self.directory, "repo"), GitStatus.path, REPO_FILES)
 
     def clean(self):
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
     def measure(self, rounds):
         top = self.place.top
         commands = [
-            ("/bin/true", ["/bin/true"], self.folder),
-            ("git status, %s files" % format(REPO_FILES, ","), ["git", "status", "--porcelain"], os.path.join(self.folder, "repo")),
-            ("gcc -c", ["gcc", "-c", "-o", os.path.join(top, "hello.o"), os.path.join(self.folder, "hello.c")], self.folder),
-            ("tar of 10 files", ["tar", "-cf", os.path.join(top, "a.tar"), "tar10"], self.folder),
-            ("tar of 1,000 files", ["tar", "-cf", os.path.join(top, "b.tar"), "tar1000"], self.folder),
+            ("/bin/true", ["/bin/true"], self.directory),
+            ("git status, %s files" % format(REPO_FILES, ","), ["git", "status", "--porcelain"], os.path.join(self.directory, "repo")),
+            ("gcc -c", ["gcc", "-c", "-o", os.path.join(top, "hello.o"), os.path.join(self.directory, "hello.c")], self.directory),
+            ("tar of 10 files", ["tar", "-cf", os.path.join(top, "a.tar"), "tar10"], self.directory),
+            ("tar of 1,000 files", ["tar", "-cf", os.path.join(top, "b.tar"), "tar1000"], self.directory),
         ]
         rows = []
         for name, command, where in commands:

@@ -39,7 +39,7 @@ class Grep(Spawn):
                 write_file(self.path(i), (b"needle %d\n" % i if i % 100 == 0 else b"") + text_of(1000, i))
 
     def check(self, way, output):
-        # The model is told in a line that it asked for that before; at 10,000 files, more than a request may have, it is not.
+        # A line reports to the model that it asked for that before; at 10,000 files, more than a request may have, none does.
         if self.asked and self.place.quick and way in all_ways.SESSIONS and output.startswith(b"[Command already run: grep -r needle "):
             return output.count(b"\n") == 1
         return super().check(way, output)

@@ -11,11 +11,11 @@ LARGE_BYTES = 23000  # below notice.max_bytes; one such file fits an agent's out
 VIEWED_FILES = 50  # of one viewer: it follows 64
 
 
-class View(Work):
+class Viewing(Work):
     """A viewer's open+read+close, or a viewer as a whole.
 
     known: the files were given before, so that each is answered with a notice;
-    otherwise every sample has files that nobody has read before.
+    otherwise every sample has files that were never read before.
     static: the viewer has no loader, so only a supervisor sees it.
     """
     group = "viewers"
@@ -24,14 +24,14 @@ class View(Work):
         super().__init__(place)
         self.static = static
         self.ways = all_ways.STATIC if static else all_ways.USUAL
-        self.programs_folder = os.path.join(place.top, "bin") if static else PROGRAMS
-        self.cat = os.path.join(self.programs_folder, "cat") if static else "cat"
+        self.programs_directory = os.path.join(place.top, "bin") if static else PROGRAMS
+        self.cat = os.path.join(self.programs_directory, "cat") if static else "cat"
         self.name, self.size_bytes, self.known, self.whole, self.goals = name, size_bytes, known, whole, goals
-        self.folder = os.path.join(place.work, "view-%d-%d%d%d" % (size_bytes, known, whole, static))
+        self.directory = os.path.join(place.work, "view-%d-%d%d%d" % (size_bytes, known, whole, static))
 
     def files(self, way, number):
-        folder = self.folder if self.known else os.path.join(self.folder, "%s-%s" % (way, number))
-        return [os.path.join(folder, "f%d.txt" % i) for i in range(VIEWED_FILES)]
+        directory = self.directory if self.known else os.path.join(self.directory, "%s-%s" % (way, number))
+        return [os.path.join(directory, "f%d.txt" % i) for i in range(VIEWED_FILES)]
 
     def make(self, files):
         for i, file in enumerate(files):
@@ -65,7 +65,7 @@ class View(Work):
             command = [os.path.join(PROGRAMS, "spawn"), str(VIEWED_FILES), self.cat,
                        os.path.join(os.path.dirname(files[0]), "f{}.txt")]
         else:
-            command = [os.path.join(self.programs_folder, "bench_viewer"), *files]
+            command = [os.path.join(self.programs_directory, "bench_viewer"), *files]
         result = self.place.sample(way, command, VIEWED_FILES, lambda output: self.check(way, output))
         if not self.known:
             shutil.rmtree(os.path.dirname(files[0]))
@@ -74,13 +74,13 @@ class View(Work):
 
 def works(place):
     return [
-        View(place, "open+read+close 4 KiB, viewer, new", FILE_BYTES, False, False, ("view",)),
-        View(place, "open+read+close 4 KiB, viewer, known", FILE_BYTES, True, False),
-        View(place, "open+read+close 23 KB, viewer, known", LARGE_BYTES, True, False, ("notice",)),
-        View(place, "open+read+close 4 KiB, static viewer, new", FILE_BYTES, False, False, static=True),
-        View(place, "open+read+close 4 KiB, static viewer, known", FILE_BYTES, True, False, static=True),
-        View(place, "cat of 4 KiB, new", FILE_BYTES, False, True),
-        View(place, "cat of 23 KB, known", LARGE_BYTES, True, True),
-        View(place, "static cat of 4 KiB, new", FILE_BYTES, False, True, static=True),
-        View(place, "static cat of 23 KB, known", LARGE_BYTES, True, True, static=True),
+        Viewing(place, "open+read+close 4 KiB, viewer, new", FILE_BYTES, False, False, ("view",)),
+        Viewing(place, "open+read+close 4 KiB, viewer, known", FILE_BYTES, True, False),
+        Viewing(place, "open+read+close 23 KB, viewer, known", LARGE_BYTES, True, False, ("notice",)),
+        Viewing(place, "open+read+close 4 KiB, static viewer, new", FILE_BYTES, False, False, static=True),
+        Viewing(place, "open+read+close 4 KiB, static viewer, known", FILE_BYTES, True, False, static=True),
+        Viewing(place, "cat of 4 KiB, new", FILE_BYTES, False, True),
+        Viewing(place, "cat of 23 KB, known", LARGE_BYTES, True, True),
+        Viewing(place, "static cat of 4 KiB, new", FILE_BYTES, False, True, static=True),
+        Viewing(place, "static cat of 23 KB, known", LARGE_BYTES, True, True, static=True),
     ]

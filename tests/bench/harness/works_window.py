@@ -46,9 +46,9 @@ def sample(place, name, via, setting, pace, number):
     # What was there and was not what the agent had read.
     newer = [destroyed for read, destroyed in passed if destroyed and destroyed != read]
     kept = set()
-    folder = os.path.join(place.env["HOME"], ".local/state/seen", session, "content")
-    for entry in os.listdir(folder) if os.path.isdir(folder) else []:
-        with open(os.path.join(folder, entry), "rb") as content:
+    directory = os.path.join(place.env["HOME"], ".local/state/seen", session, "content")
+    for entry in os.listdir(directory) if os.path.isdir(directory) else []:
+        with open(os.path.join(directory, entry), "rb") as content:
             match = re.match(rb"outsider (\d+)\n", content.read(32)) if entry != "index" else None
         if match:
             kept.add(int(match.group(1)))

@@ -1,9 +1,9 @@
 """Calls libc's functions that name files, by their own names, on the paths given: one JSON line with what each returned.
 
-Arguments: an access as a rule calls it; folders with `file`, `full/`, `empty/` and `program`, which ends at once.  What a door did it takes back
-where it could.  Each entry of DOORS is (access, function of a folder).
+Arguments: an access as a rule calls it; directories with `file`, `full/`, `empty/` and `program`, which ends at once.  It undoes the effect of a call
+where it could.  Each entry of LIBC_CALLS is (access, function of a directory).
 
-With `all` for the access: each door of each access; then a line with the names of the functions and, by number, of the system calls that
+With `all` for the access: each call of each access; then a line with the names of the functions and, by number, of the system calls that
 were called: test_rule_calls.py holds them against the tables of shim/.
 """
 
@@ -15,7 +15,7 @@ import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD = -100
-DOORS = {}
+LIBC_CALLS = {}
 NUMBERS = {"x86_64": {"open": 2, "openat": 257, "openat2": 437, "unlink": 87, "unlinkat": 263, "mkdir": 83, "mkdirat": 258, "rmdir": 84,
                       "rename": 82, "renameat": 264, "renameat2": 316, "link": 86, "linkat": 265, "symlink": 88, "symlinkat": 266, "chmod": 90,
                       "fchmodat": 268, "chown": 92, "lchown": 94, "fchown": 93, "fchownat": 260, "truncate": 76, "utimensat": 280, "setxattr": 188,
@@ -25,10 +25,10 @@ NUMBERS = NUMBERS.get(os.uname().machine, {})
 CALLED = set()  # names; "SYS_open" by number
 
 
-def door(access):
+def libc_call(access):
     def add(function):
         if NUMBERS or "SYS_" not in function.__name__:
-            DOORS[function.__name__] = (access, function)
+            LIBC_CALLS[function.__name__] = (access, function)
         return function
     return add
 
@@ -67,18 +67,18 @@ def stream(name, *arguments):
     return error
 
 
-def folder_of(path):
+def directory_of(path):
     return os.open(path, os.O_PATH | os.O_DIRECTORY)
 
 
 class At:
-    """The folder's descriptor."""
+    """The directory's descriptor."""
 
     def __init__(self, path):
         self.path = path
 
     def __enter__(self):
-        self.fd = folder_of(self.path)
+        self.fd = directory_of(self.path)
         return self.fd
 
     def __exit__(self, *_):
@@ -91,7 +91,7 @@ def _reads(name):
     def function(f):
         return opened(name, b(f + "/file"), os.O_RDONLY)
     function.__name__ = "read_" + name
-    door("read")(function)
+    libc_call("read")(function)
 
 
 for _name in ("open", "open64", "__open", "__open64", "__open_2", "__open64_2"):
@@ -103,7 +103,7 @@ def _at(name):
         with At(f) as fd:
             return opened(name, fd, b("file"), os.O_RDONLY)
     function.__name__ = "read_" + name
-    door("read")(function)
+    libc_call("read")(function)
 
 
 for _name in ("openat", "openat64", "__openat_2", "__openat64_2"):
@@ -114,7 +114,7 @@ def _fopen(name, access, mode):
     def function(f):
         return stream(name, b(f + "/file"), b(mode))
     function.__name__ = "%s_%s" % (access, name)
-    door(access)(function)
+    libc_call(access)(function)
 
 
 for _name in ("fopen", "fopen64", "_IO_fopen"):
@@ -122,14 +122,14 @@ for _name in ("fopen", "fopen64", "_IO_fopen"):
     _fopen(_name, "write", "r+e")
 
 
-@door("read")
+@libc_call("read")
 def freopen(f):
     old = ctypes.CDLL(None)
     old.fopen.restype = ctypes.c_void_p
     return stream("freopen", b(f + "/file"), b("r"), ctypes.c_void_p(old.fopen(b("/dev/null"), b("r"))))
 
 
-@door("read")
+@libc_call("read")
 def freopen64(f):
     old = ctypes.CDLL(None)
     old.fopen.restype = ctypes.c_void_p
@@ -140,10 +140,10 @@ for _name in ("setmntent", "__setmntent"):
     def _mounts(f, name=_name):
         return stream(name, b(f + "/file"), b("r"))
     _mounts.__name__ = _name
-    door("read")(_mounts)
+    libc_call("read")(_mounts)
 
 
-@door("read")
+@libc_call("read")
 def relative_path(f):
     here = os.getcwd()
     os.chdir(f)
@@ -153,7 +153,7 @@ def relative_path(f):
         os.chdir(here)
 
 
-@door("read")
+@libc_call("read")
 def after_fchdir(f):
     here = os.open(".", os.O_PATH)
     with At(f) as fd:
@@ -165,13 +165,13 @@ def after_fchdir(f):
         os.close(here)
 
 
-@door("read")
+@libc_call("read")
 def by_proc(f):
     with At(f) as fd:
         return opened("open", b("/proc/self/fd/%d/file" % fd), os.O_RDONLY)
 
 
-@door("read")
+@libc_call("read")
 def spawn_action(f):
     actions = ctypes.create_string_buffer(256)
     libc.posix_spawn_file_actions_init(actions)
@@ -179,7 +179,7 @@ def spawn_action(f):
     return libc.posix_spawn_file_actions_addopen(actions, 0, b(f + "/file"), os.O_RDONLY, 0)
 
 
-@door("read")
+@libc_call("read")
 def read_and_write(f):
     return opened("open", b(f + "/file"), os.O_RDWR)
 
@@ -187,17 +187,17 @@ def read_and_write(f):
 # ---- write ----
 
 
-@door("write")
+@libc_call("write")
 def write_only(f):
     return opened("open", b(f + "/file"), os.O_WRONLY)
 
 
-@door("write")
+@libc_call("write")
 def append(f):
     return opened("open", b(f + "/file"), os.O_WRONLY | os.O_APPEND)
 
 
-@door("write")
+@libc_call("write")
 def truncates(f):
     return opened("open", b(f + "/file"), os.O_RDWR | os.O_TRUNC)
 
@@ -206,13 +206,13 @@ for _name in ("creat", "creat64"):
     def _creat(f, name=_name):
         return opened(name, b(f + "/file"), 0o600)
     _creat.__name__ = _name
-    door("write")(_creat)
+    libc_call("write")(_creat)
 
 for _name in ("truncate", "truncate64"):
     def _truncate(f, name=_name):
         return call(name, b(f + "/file"), ctypes.c_long(3))
     _truncate.__name__ = _name
-    door("write")(_truncate)
+    libc_call("write")(_truncate)
 
 
 for _name in ("updwtmp", "updwtmpx"):
@@ -224,10 +224,10 @@ for _name in ("updwtmp", "updwtmpx"):
         os.truncate(f + "/file", before) if grown else None
         return 0 if grown else errno.EACCES
     _appends.__name__ = _name
-    door("write")(_appends)
+    libc_call("write")(_appends)
 
 
-@door("write")
+@libc_call("write")
 def writes_anew(f):
     return stream("fopen", b(f + "/file"), b("w"))
 
@@ -240,7 +240,7 @@ def _new(access, name, *arguments):
             (os.rmdir if os.path.isdir(f + "/new") and not os.path.islink(f + "/new") else os.unlink)(f + "/new")
         return error
     function.__name__ = "%s_%s" % (access, name)
-    door(access)(function)
+    libc_call(access)(function)
 
 
 _DEVICE = ctypes.byref(ctypes.c_ulong(0))
@@ -258,7 +258,7 @@ for _access in ("create", "write"):
     _new(_access, "symlinkat", b("nowhere"), AT_FDCWD, None)
 
 
-@door("create")
+@libc_call("create")
 def create_exclusive(f):
     error = opened("open", b(f + "/new"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     if not error:
@@ -277,7 +277,7 @@ def _made(name, suffix=None, *more):
             (os.rmdir if name == "mkdtemp" else os.unlink)(template.value)
         return error
     function.__name__ = name
-    door("create")(function)
+    libc_call("create")(function)
 
 
 _made("mkstemp")
@@ -291,7 +291,7 @@ _made("mkostemps64", b".x", os.O_CLOEXEC)
 _made("mkdtemp")
 
 
-# ---- delete, rename, link: the folder is made as it was where they succeed ----
+# ---- delete, rename, link: the directory is made as it was where they succeed ----
 
 
 def _removes(name, *arguments, what="file"):
@@ -307,7 +307,7 @@ def _removes(name, *arguments, what="file"):
             os.mkdir(path)
         return error
     function.__name__ = "%s_%s" % (name, what) + ("_at" if len(arguments) > 2 else "")
-    door("delete")(function)
+    libc_call("delete")(function)
 
 
 _removes("unlink", None)
@@ -319,8 +319,8 @@ _removes("rmdir", None, what="empty")
 _removes("SYS_rmdir", None, what="empty")
 
 
-@door("delete")
-def unlinkat_folder(f):
+@libc_call("delete")
+def unlinkat_directory(f):
     with At(f) as fd:
         error = call("unlinkat", fd, b("file"), 0)
     if not error:
@@ -331,9 +331,9 @@ def unlinkat_folder(f):
 
 def _renames(access, name, source, target, *make):
     def function(f):
-        outside = os.path.dirname(f) + "/elsewhere"
-        paths = {"in": f + "/file", "out": outside, "new": f + "/new"}
-        with open(outside, "wb") as file:
+        beyond = os.path.dirname(f) + "/elsewhere"
+        paths = {"in": f + "/file", "out": beyond, "new": f + "/new"}
+        with open(beyond, "wb") as file:
             file.write(b"content\n")
         given = {"in": b(paths["in"]), "out": b(paths["out"]), "new": b(paths["new"])}
         error = call(name, *make, given[source], *make, given[target], *([0] if name.endswith(("renameat2", "linkat")) else []))
@@ -346,7 +346,7 @@ def _renames(access, name, source, target, *make):
             os.unlink(paths[target])
         return error
     function.__name__ = "%s_%s_%s_%s" % (access, name, source, target)
-    door(access)(function)
+    libc_call(access)(function)
 
 
 for _access, _source, _target in (("rename", "in", "out"), ("rename", "out", "in"), ("delete", "in", "out"), ("write", "out", "in"),
@@ -360,22 +360,22 @@ for _access, _source, _target in (("rename", "in", "out"), ("rename", "out", "in
         _renames(_access, "SYS_renameat2", _source, _target, AT_FDCWD)
 for _access, _source, _target in (("link", "in", "link-out"), ("link", "out", "new"), ("write", "out", "new"), ("create", "out", "new")):
     def _link(f, source=_source, target=_target, name="link", at=()):
-        outside = os.path.dirname(f) + "/elsewhere"
-        with open(outside, "wb") as file:
+        beyond = os.path.dirname(f) + "/elsewhere"
+        with open(beyond, "wb") as file:
             file.write(b"content\n")
-        old = f + "/file" if source == "in" else outside
+        old = f + "/file" if source == "in" else beyond
         new = os.path.dirname(f) + "/link-out" if target == "link-out" else f + "/new"
         error = call(name, *at, b(old), *at, b(new), *([0] if at else []))
         if not error:
             os.unlink(new)
         return error
     _link.__name__ = "%s_link_%s" % (_access, _source)
-    door(_access)(_link)
+    libc_call(_access)(_link)
 
     def _linkat(f, plain=_link):
         return plain(f, name="linkat", at=(AT_FDCWD,))
     _linkat.__name__ = "%s_linkat_%s" % (_access, _source)
-    door(_access)(_linkat)
+    libc_call(_access)(_linkat)
     if _access == "link":
         def _link_number(f, plain=_link):
             return plain(f, name="SYS_link")
@@ -384,11 +384,11 @@ for _access, _source, _target in (("link", "in", "link-out"), ("link", "out", "n
             return plain(f, name="SYS_linkat", at=(AT_FDCWD,))
         _link_number.__name__ = "SYS_link_%s" % _source
         _linkat_number.__name__ = "SYS_linkat_%s" % _source
-        door(_access)(_link_number)
-        door(_access)(_linkat_number)
+        libc_call(_access)(_link_number)
+        libc_call(_access)(_linkat_number)
 
 
-@door("link")
+@libc_call("link")
 def link_symbolic(f):
     error = call("symlink", b("nowhere"), b(f + "/new"))
     if not error:
@@ -407,7 +407,7 @@ def _metadata(name, *arguments):
         finally:
             os.close(fd)
     function.__name__ = "metadata_%s%s" % (name, len(arguments))
-    door("metadata")(function)
+    libc_call("metadata")(function)
 
 
 NONE = ctypes.c_void_p(None)
@@ -454,7 +454,7 @@ def _lists(name, *arguments, pointer=False):
             libc.closedir(ctypes.c_void_p(call.ret))
         return error
     function.__name__ = name
-    door("list")(function)
+    libc_call("list")(function)
 
 
 _lists("opendir", None, pointer=True)
@@ -479,10 +479,10 @@ for _name in ("fts_open", "fts64_open"):
             libc.fts_close(ctypes.c_void_p(call.ret))
         return error
     _walks.__name__ = _name
-    door("list")(_walks)
+    libc_call("list")(_walks)
 
 
-@door("list")
+@libc_call("list")
 def open_to_list(f):
     return opened("open", b(f + "/full"), os.O_RDONLY | os.O_DIRECTORY)
 
@@ -502,7 +502,7 @@ def _execs(name, make):
         status = os.waitpid(child, 0)[1]
         return os.waitstatus_to_exitcode(status)
     function.__name__ = name
-    door("exec")(function)
+    libc_call("exec")(function)
 
 
 def _environ():
@@ -510,7 +510,7 @@ def _environ():
 
 
 def _in_path(f):
-    """By PATH, in which it comes behind a folder that has none.  For libc's environment as for Python's."""
+    """By PATH, in which it comes behind a directory that has none.  For libc's environment as for Python's."""
     libc.setenv(b("PATH"), b("/dev:" + f), 1)
 
 
@@ -530,24 +530,24 @@ _execs("execl", lambda f: call("execl", b(f + "/program"), b("program"), NONE))
 _execs("execlp", lambda f: _in_path(f) or call("execlp", b("program"), b("program"), NONE))
 _execs("execle", lambda f: call("execle", b(f + "/program"), b("program"), NONE, _environ()))
 _execs("execvpe", lambda f: _in_path(f) or call("execvpe", b("program"), WORDS, _environ()))
-_execs("execveat", lambda f: call("execveat", folder_of(f), b("program"), WORDS, _environ(), 0))
+_execs("execveat", lambda f: call("execveat", directory_of(f), b("program"), WORDS, _environ(), 0))
 _execs("fexecve", _fexecve)
 _execs("SYS_execve", lambda f: call("SYS_execve", b(f + "/program"), WORDS, _environ()))
-_execs("SYS_execveat", lambda f: call("SYS_execveat", folder_of(f), b("program"), WORDS, _environ(), 0))
+_execs("SYS_execveat", lambda f: call("SYS_execveat", directory_of(f), b("program"), WORDS, _environ(), 0))
 
 
 def _spawned(error, pid):
     return error or os.waitstatus_to_exitcode(os.waitpid(pid.value, 0)[1])
 
 
-@door("exec")
+@libc_call("exec")
 def posix_spawn(f):
     pid = ctypes.c_int()
     CALLED.add("posix_spawn")
     return _spawned(libc.posix_spawn(ctypes.byref(pid), b(f + "/program"), NONE, NONE, WORDS, _environ()), pid)
 
 
-@door("exec")
+@libc_call("exec")
 def posix_spawnp(f):
     pid, before = ctypes.c_int(), os.environ["PATH"]
     CALLED.add("posix_spawnp")
@@ -575,7 +575,7 @@ def _syscall(access, name, *arguments):
         return error
     function.__name__ = "syscall_%s_%s" % (access, name)
     if name in NUMBERS:
-        door(access)(function)
+        libc_call(access)(function)
 
 
 _syscall("read", "open", None, os.O_RDONLY)
@@ -600,10 +600,10 @@ _syscall("metadata", "setxattr", None, b("user.x"), b("v"), 1, 0)
 
 
 def main():
-    for folder in sys.argv[2:]:
-        for name, (access, function) in sorted(DOORS.items()):
+    for directory in sys.argv[2:]:
+        for name, (access, function) in sorted(LIBC_CALLS.items()):
             if access == sys.argv[1] or sys.argv[1] == "all":
-                print(json.dumps([folder, name, function(folder)]), flush=True)
+                print(json.dumps([directory, name, function(directory)]), flush=True)
     if sys.argv[1] == "all":
         print(json.dumps(sorted(CALLED)))
 
