@@ -1208,14 +1208,14 @@ class Comparison:
         found = None
         for word in call.words:
             found = found or re.match(r"%d<((?:\\x[0-9a-f]{2})*)>" % dirfd, word)
-        found = self.resolve(b".", None, reference)
-        if found is None:
-            self.result.extra["directory of a descriptor not told"] += 1
+        resolved = self.resolve(b".", None, reference)
+        if resolved is None:
+            self.result.extra["directory of a descriptor not recorded"] += 1
         elif found:
-            self.result.extra["directory of a descriptor told"] += 1
+            self.result.extra["directory of a descriptor recorded"] += 1
             real = bytes.fromhex(found[1].replace("\\x", ""))
-            if os.path.normpath(found) != real and os.path.realpath(found) != os.path.realpath(real):
-                self.result.wrong.append("directory %r, not %r: %s" % (found, real, call))
+            if os.path.normpath(resolved) != real and os.path.realpath(resolved) != os.path.realpath(real):
+                self.result.wrong.append("directory %r, not %r: %s" % (resolved, real, call))
 
     def check(self, want, have):
         wrong = self.result.wrong
