@@ -9,7 +9,7 @@ import re
 from scenario import Notice, Script, first_lines, module
 
 OPTIONS = ("--on-change", "diff", "--inject", "viewers", "-c", "notice.insist_requests=2")
-RULES = "Files of this folder are never edited by hand.\n"
+RULES = "Files of this directory are never edited by hand.\n"
 MANY = 70  # files of a directory whose listing is longer than a notice
 
 

@@ -16,7 +16,7 @@ BUILD = os.environ["SEEN_BUILD"]
 TESTS = {
     "unreported": ("NextOutput.test_once",),
     "guard": ("Warn.test_own", "Deny.test_own"),
-    "report": ("Deeds.test_files_and_commands",),
+    "report": ("Changes.test_files_and_commands",),
     "changed": ("Removed.test_everybody_says_removed",),
     "versions": (),
     "damaged": (),

@@ -184,7 +184,7 @@ class Verify(Case):
 
     def test_changed_with_a_good_check(self):
         number = self.number_of_open()
-        self.journal.put(number, OPEN, b"z" * 56)
+        self.journal.write_record(number, OPEN, b"z" * 56)
         text, document = self.verify(TAMPERED)
         self.assertEqual(document["problems"][0]["records"], [])
         self.assertIn("  the check of each record holds: ", text)

@@ -1,7 +1,7 @@
 /*
  * What the tables of a segment cost by how many entries they have, and how full they are.
  *
- * usage: tables KIND COUNT [--fill PERCENT] [--folder DIR] [--rounds N]
+ * usage: tables KIND COUNT [--fill PERCENT] [--directory DIR] [--rounds N]
  *
  *	KIND     files       tracked files: their slots, what finds them by (dev, ino), and their paths
  *	         paths       the same, but it is the store of paths that is filled, not the table
@@ -393,7 +393,7 @@ static void print_bytes(void)
 static int usage(void)
 {
 	(void)fprintf(stderr, "usage: tables files|paths|deliveries|baselines|scopes|processes|"
-			      "shells COUNT [--fill PERCENT] [--folder DIR] [--rounds N]\n");
+			      "shells COUNT [--fill PERCENT] [--directory DIR] [--rounds N]\n");
 	return 2;
 }
 
@@ -408,7 +408,7 @@ int main(int argc, char **argv)
 			fill = strtoul(argv[i + 1], NULL, 10);
 		else if (i + 1 < argc && strcmp(argv[i], "--rounds") == 0)
 			rounds = strtoul(argv[i + 1], NULL, 10);
-		else if (i + 1 < argc && strcmp(argv[i], "--folder") == 0)
+		else if (i + 1 < argc && strcmp(argv[i], "--directory") == 0)
 			directory = argv[i + 1];
 		else
 			return usage();

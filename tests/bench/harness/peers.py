@@ -188,7 +188,7 @@ class Bear(Peer):
     name, needs, program, follows = "bear", "bear", "bear", "execs"
     library = "bear/libexec.so"
     description = "`bear intercept`: a library in LD_PRELOAD puts a reporter before each program started, which tells a server by gRPC"
-    records = "each program started: path, arguments, environment, folder, parent, exit status"
+    records = "each program started: path, arguments, environment, directory, parent, exit status"
     can = ("execs", "processes")
 
     def wrap(self, place, command, env):

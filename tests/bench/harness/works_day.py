@@ -93,7 +93,7 @@ class Player:
         results = day.load_results(self.results)
         os.unlink(self.results)
         if way in SETTINGS:
-            SETTINGS[way].end(self.place, len(self.steps))
+            SETTINGS[way].finish(self.place, len(self.steps))
         return sample, results
 
     def judged(self, way):

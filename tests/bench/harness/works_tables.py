@@ -11,7 +11,7 @@ EXTRA = ("bytes_each", "unknown_ns", "inode_ns", "update_ns", "insert_ns", "inse
 
 def measured(place, way, kind, count, fill):
     """What tables.c prints about a table; raises Failed if it is not of what was asked for."""
-    output = place.run(way, [os.path.join(PROGRAMS, "tables"), kind, str(count), "--fill", str(fill), "--rounds", ROUNDS, "--folder", place.top])
+    output = place.run(way, [os.path.join(PROGRAMS, "tables"), kind, str(count), "--fill", str(fill), "--rounds", ROUNDS, "--directory", place.top])
     try:
         said = json.loads(output)
     except ValueError as error:
