@@ -11,8 +11,13 @@
 #ifndef SEEN_CLI_EXPORT_MAP_H
 #define SEEN_CLI_EXPORT_MAP_H
 
+#include "cli/base/json_out.h"
 #include "cli/base/text.h"
-#include "cli/export/export_event.h"
+#include "cli/export/export.h"
+#include "cli/journal/event_class.h"
+#include "cli/journal/event_members.h"
+#include "cli/journal/event_words.h"
+#include "tracker/content/version.h"
 
 enum export_value_kind {
 	EXPORT_VALUE_WORD,   /* a text of seen's own */
@@ -22,7 +27,7 @@ enum export_value_kind {
 	EXPORT_VALUE_DIGITS, /* a number, as text; left out if it is 0 */
 	EXPORT_VALUE_BOOLEAN,
 	EXPORT_VALUE_ARGUMENTS, /* those of the event, an array */
-	EXPORT_VALUE_REST,      /* export_rest(), an object */
+	EXPORT_VALUE_REST,      /* what has no field: an object, in the words of seen/log/1 */
 };
 
 struct export_value {
@@ -31,7 +36,14 @@ struct export_value {
 	uint64_t number;
 };
 
-enum { EXPORT_WORD_BYTES = 64 };
+enum {
+	EXPORT_WORD_BYTES = 64,
+	EXPORT_ID_BYTES = JOURNAL_NONCE_BYTES + 24,
+	/* of a path and what stands around it */
+	EXPORT_TEXT_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 256,
+	EXPORT_HASH_BYTES = 33,
+	EXPORT_DIGITS_BYTES = 24,
+};
 _Static_assert((int)EXPORT_WORD_BYTES >= (int)TEXT_TIME_BYTES &&
 		       (int)EXPORT_WORD_BYTES >= (int)EXPORT_HASH_BYTES &&
 		       (int)EXPORT_WORD_BYTES >= (int)EVENT_ERROR_BYTES,
@@ -43,7 +55,7 @@ struct export_map {
 	const struct export *export;
 	const struct event *event; /* NULL: a table of the journal as a whole */
 	struct event_class class;
-	uint64_t time_ns; /* export_time() */
+	uint64_t time_ns; /* of the event, or of the one before it that tells */
 	uint64_t last_time_ns;
 	char id[EXPORT_ID_BYTES]; /* room for values */
 	char word[EXPORT_WORD_BYTES];
@@ -61,6 +73,7 @@ enum export_shape {
 	EXPORT_SHAPE_WORD,   /* a constant */
 	EXPORT_SHAPE_NUMBER, /* likewise */
 	EXPORT_SHAPE_TABLE,  /* all fields of another table */
+	EXPORT_SHAPE_ROWS,   /* the same, as often as `next` has something for it */
 };
 
 struct export_field {
@@ -71,6 +84,7 @@ struct export_field {
 	const char *word;
 	uint64_t number;
 	const struct export_field *table;
+	bool (*next)(struct export_map *map);
 };
 
 /* A function for each line of export_values.def; `expression` is of `event` and `map`. */
@@ -140,6 +154,10 @@ struct export_field {
 	{ \
 		.shape = EXPORT_SHAPE_TABLE, .table = (fields) \
 	}
+#define MAP_ROWS(fields, function) \
+	{ \
+		.shape = EXPORT_SHAPE_ROWS, .table = (fields), .next = (function) \
+	}
 #define MAP_TABLE_IF(fields, condition) \
 	{ \
 		.shape = EXPORT_SHAPE_TABLE, .table = (fields), .when = export_when_##condition \
@@ -172,6 +190,26 @@ struct export_field {
 	{ \
 		.shape = EXPORT_SHAPE_DONE \
 	}
+
+/* export_id(): the name of a record that no other has, of any journal: NONCE-NUMBER.  Returns
+ * ret_text, EXPORT_ID_BYTES long. */
+const char *export_id(const struct export *export, uint64_t number, char *ret_text);
+
+/* export_program(): name of an event's program, without its directory; NULL: not known. */
+const char *export_program(const struct event *event);
+
+/* export_path(): of the file, absolute if it is known, else as given; NULL: there is none.
+ * export_base(): a path's last name; "/" for the root.  export_name(): what an event is about, for a
+ * person: its path; a program; NULL: nothing. */
+static inline const char *export_path(const struct event *event)
+{
+	return event->resolved ? event->resolved : event->path;
+}
+const char *export_base(const char *path);
+const char *export_name(const struct event *event);
+
+/* export_digits(): a number as text.  Returns ret_digits, EXPORT_DIGITS_BYTES long. */
+const char *export_digits(uint64_t number, char *ret_digits);
 
 /* export_map_new(): sets export->own to a struct export_map and what follows it, all zero.
  *

@@ -61,20 +61,20 @@ struct sarif {
 	size_t rule_count;
 	struct run runs[RUNS_MAX];
 	uint64_t run_count; /* the last ones are in `runs` */
-	/* The result that is written. */
+	/* The result that is written, the rule, the run. */
 	uint64_t fingerprint;
 	size_t rule_place;
+	const struct run *run;
+	bool is_last; /* run */
+	size_t next;  /* of rules, of runs: how many are written */
 	char uri[3 * EXPORT_TEXT_BYTES];
 };
 
-/* clang-format off */
 static const struct export_field HEAD[] = {
 	MAP_WORD("$schema", "https://json.schemastore.org/sarif-2.1.0.json"),
 	MAP_WORD("version", "2.1.0"),
 	MAP_DONE,
 };
-
-/* clang-format on */
 
 static int start(struct export *export)
 {
@@ -268,14 +268,14 @@ static const char *fingerprint_word(struct export_map *map)
 OWN_VALUE(fingerprint, WORD, fingerprint_word(map))
 
 /* clang-format off */
+#define MAP_ONE(object, field) MAP_OBJECT(object), field, MAP_END
+
 static const struct export_field RESULT[] = {
 	MAP_OBJECT(NULL),
 	MAP_FIELD("ruleId", rule_id),
 	MAP_FIELD("ruleIndex", rule_index),
 	MAP_FIELD("level", level),
-	MAP_OBJECT("message"),
-		MAP_FIELD("text", result_message),
-	MAP_END,
+	MAP_ONE("message", MAP_FIELD("text", result_message)),
 	MAP_ARRAY("locations"),
 		MAP_OBJECT(NULL),
 			MAP_OBJECT("physicalLocation"),
@@ -292,9 +292,7 @@ static const struct export_field RESULT[] = {
 			MAP_END,
 		MAP_END,
 	MAP_END,
-	MAP_OBJECT("partialFingerprints"),
-		MAP_FIELD("seenFinding/v1", fingerprint),
-	MAP_END,
+	MAP_ONE("partialFingerprints", MAP_FIELD("seenFinding/v1", fingerprint)),
 	MAP_OBJECT("properties"),
 		MAP_FIELD("id", id),
 		MAP_FIELD("number", number),
@@ -374,168 +372,157 @@ static int write_event(struct export *export, const struct event *event)
 
 /* ---- the end ---- */
 
-static void write_message_text(struct json_out *out, const char *name, const char *text)
+static bool next_rule(struct export_map *map)
 {
-	json_out_init(out, name, '{');
-	json_out_word(out, "text", text);
-	json_out_finish(out, '}');
+	struct sarif *sarif = (struct sarif *)map;
+
+	if (sarif->next == sarif->rule_count) {
+		sarif->next = 0;
+		return false;
+	}
+	enum event_finding finding = sarif->rules[sarif->next].finding;
+	sarif->rule_place = sarif->next++;
+	map->class = (struct event_class){ .finding = finding,
+					   .severity = event_finding_severity(finding) };
+	return true;
+}
+
+/* Of the runs that are reported; one of which nothing is known where there was none. */
+static bool next_run(struct export_map *map)
+{
+	struct sarif *sarif = (struct sarif *)map;
+	uint64_t count = sarif->run_count ? sarif->run_count : 1;
+	uint64_t place = (count > RUNS_MAX ? count - RUNS_MAX : 0) + sarif->next;
+
+	if (place == count)
+		return false;
+	sarif->next++;
+	sarif->run = &sarif->runs[place % RUNS_MAX];
+	sarif->is_last = place + 1 == count;
+	return true;
+}
+
+/* SARIF has times with at most three digits behind the second in its examples, and any number in
+ * its text. */
+static const char *time_of(uint64_t realtime_ns, char *ret_word)
+{
+	return text_time(realtime_ns, ret_word)[0] ? ret_word : NULL;
+}
+
+static const char *omitted_text(struct export_map *map)
+{
+	(void)snprintf(
+		map->text, sizeof(map->text),
+		"%llu further findings are left out: more results than %d, or notes than %d, "
+		"would not be taken.",
+		(unsigned long long)((struct sarif *)map)->omitted, RESULTS_MAX, NOTES_MAX);
+	return map->text;
+}
+
+static const char *workspace_uri(struct export_map *map)
+{
+	const char *workspace = map->export->facts.workspace;
+
+	if (!workspace)
+		return NULL;
+	(void)snprintf(map->text, sizeof(map->text), "%s/", workspace);
+	return uri_of((struct sarif *)map, "file://", map->text);
+}
+
+static const char *automation_id(struct export_map *map)
+{
+	(void)snprintf(map->text, sizeof(map->text), "seen/%s", map->export->facts.session);
+	return map->text;
 }
 
 OWN_VALUE(finding_name, WORD, event_finding_name(map->class.finding))
+OWN_VALUE(yes, BOOLEAN, true)
+OWN_VALUE(run_begin, WORD, time_of(((struct sarif *)map)->run->begin_ns, map->word))
+OWN_VALUE(run_end, WORD, time_of(((struct sarif *)map)->run->end_ns, map->word))
+OWN_VALUE(run_pid, KNOWN, ((struct sarif *)map)->run->pid)
+OWN_VALUE(run_status, NUMBER, ((struct sarif *)map)->run->status)
+OWN_VALUE(omitted_text, WORD, omitted_text(map))
+OWN_VALUE(workspace_uri, WORD, workspace_uri(map))
+OWN_VALUE(automation_id, TEXT, automation_id(map))
+OWN_VALUE(results, NUMBER, ((struct sarif *)map)->results)
+OWN_VALUE(repeated, NUMBER, ((struct sarif *)map)->repeated)
+OWN_VALUE(omitted, NUMBER, ((struct sarif *)map)->omitted)
+OWN_WHEN(run_ended, ((const struct sarif *)map)->run->ended)
+OWN_WHEN(has_omitted, ((const struct sarif *)map)->is_last && ((const struct sarif *)map)->omitted)
 
 /* clang-format off */
 static const struct export_field RULE[] = {
 	MAP_OBJECT(NULL),
 	MAP_FIELD("id", rule_id),
 	MAP_FIELD("name", finding_name),
-	MAP_OBJECT("shortDescription"),
-		MAP_FIELD("text", finding_title),
-	MAP_END,
-	MAP_OBJECT("fullDescription"),
-		MAP_FIELD("text", finding_text),
-	MAP_END,
-	MAP_OBJECT("help"),
-		MAP_FIELD("text", finding_text),
-	MAP_END,
-	MAP_OBJECT("defaultConfiguration"),
-		MAP_FIELD("level", level),
-	MAP_END,
+	MAP_ONE("shortDescription", MAP_FIELD("text", finding_title)),
+	MAP_ONE("fullDescription", MAP_FIELD("text", finding_text)),
+	MAP_ONE("help", MAP_FIELD("text", finding_text)),
+	MAP_ONE("defaultConfiguration", MAP_FIELD("level", level)),
 	MAP_OBJECT("properties"),
-		MAP_ARRAY("tags"),
-			MAP_WORD(NULL, "audit"),
+		MAP_ARRAY("tags"), MAP_WORD(NULL, "audit"), MAP_END,
+	MAP_END,
+	MAP_END,
+	MAP_DONE,
+};
+
+static const struct export_field INVOCATION[] = {
+	MAP_OBJECT(NULL),
+	MAP_FIELD("executionSuccessful", yes),
+	MAP_FIELD("startTimeUtc", run_begin),
+	MAP_FIELD("endTimeUtc", run_end),
+	MAP_FIELD("processId", run_pid),
+	MAP_FIELD_IF("exitCode", run_status, run_ended),
+	MAP_ARRAY_IF("toolExecutionNotifications", has_omitted),
+		MAP_OBJECT(NULL),
+			MAP_WORD("level", "warning"),
+			MAP_ONE("message", MAP_FIELD("text", omitted_text)),
 		MAP_END,
 	MAP_END,
 	MAP_END,
 	MAP_DONE,
 };
 
-static const struct export_field DRIVER[] = {
-	MAP_WORD("name", "seen"),
-	MAP_WORD("semanticVersion", SEEN_VERSION),
-	MAP_WORD("version", SEEN_VERSION),
+static const struct export_field BEHIND_RESULTS[] = {
+	MAP_OBJECT("tool"),
+		MAP_OBJECT("driver"),
+			MAP_WORD("name", "seen"),
+			MAP_WORD("semanticVersion", SEEN_VERSION),
+			MAP_WORD("version", SEEN_VERSION),
+			MAP_ARRAY("rules"), MAP_ROWS(RULE, next_rule), MAP_END,
+		MAP_END,
+	MAP_END,
+	MAP_ARRAY("invocations"), MAP_ROWS(INVOCATION, next_run), MAP_END,
+	MAP_OBJECT("originalUriBaseIds"),
+		MAP_OBJECT("%SRCROOT%"),
+			MAP_FIELD("uri", workspace_uri),
+			MAP_ONE("description", MAP_WORD("text", "The workspace of the session.")),
+		MAP_END,
+		MAP_OBJECT("SESSION"), MAP_ONE("description", MAP_WORD("text", "The directory of the session's journal.")), MAP_END,
+		MAP_OBJECT("FOLDER"), MAP_ONE("description", MAP_WORD("text", "A directory that is not known.")), MAP_END,
+	MAP_END,
+	MAP_ONE("automationDetails", MAP_FIELD("id", automation_id)),
+	MAP_OBJECT("properties"),
+		MAP_FIELD("journal", journal),
+		MAP_FIELD("results", results),
+		MAP_FIELD("repeated", repeated),
+		MAP_FIELD("omitted", omitted),
+	MAP_END,
 	MAP_DONE,
 };
 
 /* clang-format on */
 
-static void write_tool(struct sarif *sarif)
-{
-	struct json_out *out = &sarif->map.out;
-
-	json_out_init(out, "tool", '{');
-	json_out_init(out, "driver", '{');
-	export_map_write(&sarif->map, DRIVER);
-	json_out_init(out, "rules", '[');
-	for (sarif->rule_place = 0; sarif->rule_place < sarif->rule_count; sarif->rule_place++) {
-		enum event_finding finding = sarif->rules[sarif->rule_place].finding;
-		sarif->map.class = (struct event_class){
-			.finding = finding, .severity = event_finding_severity(finding)
-		};
-		export_map_write(&sarif->map, RULE);
-	}
-	json_out_finish(out, ']');
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
-}
-
-/* SARIF has times with at most three digits behind the second in its examples, and any number in
- * its text. */
-static void write_time(struct json_out *out, const char *name, uint64_t realtime_ns)
-{
-	char time[TEXT_TIME_BYTES];
-
-	if (text_time(realtime_ns, time)[0])
-		json_out_word(out, name, time);
-}
-
-static void write_omitted(struct sarif *sarif)
-{
-	struct json_out *out = &sarif->map.out;
-	char text[160];
-
-	if (!sarif->omitted)
-		return;
-	(void)snprintf(
-		text, sizeof(text),
-		"%llu further findings are left out: more results than %d, or notes than %d, "
-		"would not be taken.",
-		(unsigned long long)sarif->omitted, RESULTS_MAX, NOTES_MAX);
-	json_out_init(out, "toolExecutionNotifications", '[');
-	json_out_init(out, NULL, '{');
-	json_out_word(out, "level", "warning");
-	write_message_text(out, "message", text);
-	json_out_finish(out, '}');
-	json_out_finish(out, ']');
-}
-
-static void write_invocations(struct sarif *sarif)
-{
-	struct json_out *out = &sarif->map.out;
-	uint64_t first = sarif->run_count > RUNS_MAX ? sarif->run_count - RUNS_MAX : 0;
-
-	json_out_init(out, "invocations", '[');
-	for (uint64_t i = first; i < sarif->run_count; i++) {
-		const struct run *run = &sarif->runs[i % RUNS_MAX];
-		json_out_init(out, NULL, '{');
-		json_out_boolean(out, "executionSuccessful", true);
-		write_time(out, "startTimeUtc", run->begin_ns);
-		write_time(out, "endTimeUtc", run->end_ns);
-		json_out_known(out, "processId", run->pid);
-		if (run->ended)
-			json_out_number(out, "exitCode", run->status);
-		if (i + 1 == sarif->run_count)
-			write_omitted(sarif);
-		json_out_finish(out, '}');
-	}
-	if (sarif->run_count == 0) {
-		json_out_init(out, NULL, '{');
-		json_out_boolean(out, "executionSuccessful", true);
-		write_omitted(sarif);
-		json_out_finish(out, '}');
-	}
-	json_out_finish(out, ']');
-}
-
-static void write_base(struct json_out *out, const char *name, const char *uri, const char *text)
-{
-	json_out_init(out, name, '{');
-	json_out_word(out, "uri", uri);
-	write_message_text(out, "description", text);
-	json_out_finish(out, '}');
-}
-
 static int finish(struct export *export)
 {
-	struct sarif *sarif = export->own;
-	struct json_out *out = &sarif->map.out;
-	const char *workspace = export->facts.workspace;
+	static const char CLOSED[] = "}]}";
+	struct export_map *map = export->own;
 
-	json_out_finish(out, ']'); /* results */
-	write_tool(sarif);
-	write_invocations(sarif);
-	json_out_init(out, "originalUriBaseIds", '{');
-	if (workspace) {
-		(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "%s/", workspace);
-		workspace = uri_of(sarif, "file://", sarif->map.text);
-	}
-	write_base(out, "%SRCROOT%", workspace, "The workspace of the session.");
-	write_base(out, "SESSION", NULL, "The directory of the session's journal.");
-	write_base(out, "FOLDER", NULL, "A directory that is not known.");
-	json_out_finish(out, '}');
-	json_out_init(out, "automationDetails", '{');
-	(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "seen/%s", export->facts.session);
-	json_out_text(out, "id", sarif->map.text);
-	json_out_finish(out, '}');
-	json_out_init(out, "properties", '{');
-	json_out_word(out, "journal", export->facts.journal);
-	json_out_number(out, "results", sarif->results);
-	json_out_number(out, "repeated", sarif->repeated);
-	json_out_number(out, "omitted", sarif->omitted);
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
-	json_out_finish(out, ']');
-	json_out_finish(out, '}');
-	return json_out_line(out);
+	json_out_finish(&map->out, ']'); /* results */
+	export_map_write(map, BEHIND_RESULTS);
+	for (const char *bracket = CLOSED; *bracket; bracket++)
+		json_out_finish(&map->out, *bracket);
+	return json_out_line(&map->out);
 }
 
 const struct export_format export_sarif = {
