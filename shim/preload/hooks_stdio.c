@@ -324,23 +324,25 @@ EXPORT FILE *tmpfile64(void)
 	return stream;
 }
 
-/* A stream refuses data: ferror(3) tells. */
-static bool refuses_write(FILE *stream, const void *data, size_t size_bytes)
+/* Data is about to be put into a stream: libc writes it later by calls that nothing sees.  Where it
+ * is refused ferror(3) tells. */
+__attribute__((noinline)) static bool asks_write(FILE *stream, const void *data, size_t size_bytes)
 {
 	enum { STREAM_HAS_FAILED = 0x0020 };
+	struct call call = { .operation = OPERATION_WRITE_STREAM,
+			     .name = { .directory = descriptor_of(stream) },
+			     .bytes = { .memory = (void *)(uintptr_t)data,
+					.size_bytes = size_bytes } };
 
-	if (!guarded_refuses(descriptor_of(stream), data, size_bytes))
-		return false;
+	if (order_may(&call, OPERATION_WRITE_STREAM))
+		return true;
 	(void)__atomic_fetch_or(&stream->_flags, STREAM_HAS_FAILED, __ATOMIC_RELAXED);
-	return true;
+	return false;
 }
 
-/* Is data about to be put into a stream let pass?  libc writes it later by calls that nothing
- * sees. */
 static inline bool may_write(FILE *stream, const void *data, size_t size_bytes)
 {
-	return __builtin_expect(!shim.guards || !guarded_any(), 1) || !stream ||
-	       !refuses_write(stream, data, size_bytes);
+	return !data_is_asked() || !stream || asks_write(stream, data, size_bytes);
 }
 
 EXPORT size_t fwrite(const void *data, size_t item_bytes, size_t count, FILE *stream)
@@ -360,8 +362,7 @@ EXPORT size_t fwrite_unlocked(const void *data, size_t item_bytes, size_t count,
 
 EXPORT int fputs(const char *text, FILE *stream)
 {
-	if (__builtin_expect(shim.guards && guarded_any(), 0) &&
-	    !may_write(stream, text, strlen(text)))
+	if (data_is_asked() && !may_write(stream, text, strlen(text)))
 		return EOF;
 	return REAL(fputs)(text, stream);
 }
@@ -369,8 +370,7 @@ EXPORT int fputs(const char *text, FILE *stream)
 #undef fputs_unlocked
 EXPORT int fputs_unlocked(const char *text, FILE *stream)
 {
-	if (__builtin_expect(shim.guards && guarded_any(), 0) &&
-	    !may_write(stream, text, strlen(text)))
+	if (data_is_asked() && !may_write(stream, text, strlen(text)))
 		return EOF;
 	return REAL(fputs_unlocked)(text, stream);
 }

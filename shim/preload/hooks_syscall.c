@@ -295,9 +295,46 @@ static long open_by_number(const struct system_call *form, const long *arguments
 	return call.descriptor;
 }
 
+/* Programs are started by the functions of libc's, which prepare what the new one needs. */
+static bool is_start(long number, const long *arguments, long *ret)
+{
+	if (number == SYS_execve)
+		*ret = execve(TEXT(0), (char *const *)LONG(1), (char *const *)LONG(2));
+	else if (number == SYS_execveat)
+		*ret = execveat(INT(0), TEXT(1), (char *const *)LONG(2), (char *const *)LONG(3),
+				INT(4));
+	else
+		return false;
+	return true;
+}
+
+/* Descriptors are about to be closed: after it, the number may be another thread's. */
+static inline void start_closing(long number, const struct system_call *call, const long *arguments,
+				 struct closing *ret_closing)
+{
+	ret_closing->fd = -1;
+	if (shim.on && number == SYS_close) {
+		if (shim.views)
+			viewer_untrackable();
+		call_closing(INT(0), ret_closing);
+	} else if (number == SYS_close_range && !(LONG(2) & CLOSE_RANGE_CLOEXEC)) {
+		call_closing_many(WORD(0), WORD(1));
+	} else if (shim.on && call && call->operation == OPERATION_REPLACE) {
+		call_replacing(INT(0), INT(1), ret_closing);
+	}
+}
+
+/* Writing is left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
+ * What a viewer does here is untrackable. */
+static inline bool asks_before(void)
+{
+	return (shim.guards && !shim.views) || shim.rules.ops;
+}
+
 EXPORT long syscall(long number, ...)
 {
 	long arguments[6], ret;
+	struct closing closing;
 	va_list list;
 
 	/* As libc's own: six words, whatever the caller passed (psABI: registers, then the
@@ -307,35 +344,18 @@ EXPORT long syscall(long number, ...)
 		arguments[i] = va_arg(list, long);
 	va_end(list);
 
-	if (number == SYS_execve)
-		return execve((const char *)arguments[0], (char *const *)arguments[1],
-			      (char *const *)arguments[2]);
-	if (number == SYS_execveat)
-		return execveat((int)arguments[0], (const char *)arguments[1],
-				(char *const *)arguments[2], (char *const *)arguments[3],
-				(int)arguments[4]);
+	if (is_start(number, arguments, &ret))
+		return ret;
 	const struct system_call *call = system_call_find(number);
 	if (call && shim.on && operation_is_of_open(call->operation))
 		return open_by_number(call, arguments);
-	/* What a viewer does here is untrackable. */
-	if (call && ((shim.guards && !shim.views) || shim.rules.ops)) {
+	if (call && asks_before()) {
 		if (is_made_by_name(call, arguments, &ret))
 			return ret;
-		/* Writing is left to the kernel: libc's functions can be cancelled (pthreads(7)),
-		 * this one cannot. */
 		if (!data_may(call, arguments))
 			return -1;
 	}
-	struct closing closing = { .fd = -1 };
-	if (shim.on && number == SYS_close) { /* after it, the number may be another thread's */
-		if (shim.views)
-			viewer_untrackable();
-		call_closing((int)arguments[0], &closing);
-	} else if (number == SYS_close_range && !(arguments[2] & CLOSE_RANGE_CLOEXEC)) {
-		call_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
-	} else if (shim.on && call && call->operation == OPERATION_REPLACE) {
-		call_replacing(INT(0), INT(1), &closing);
-	}
+	start_closing(number, call, arguments, &closing);
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
 	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)

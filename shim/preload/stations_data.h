@@ -15,14 +15,21 @@ void stations_mapped(void *address, size_t size_bytes, int fd, uint64_t offset);
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Is anything asked before data is written?  What costs something to know is known only then. */
+INLINE bool data_is_asked(void)
+{
+	return __builtin_expect(shim.guards && guarded_any(), 0);
+}
+
 /* May the call be made?  Each call that modifies a file through a descriptor (call_modified()) asks
  * this before it is made. */
 INLINE bool guard_data(const struct call *call, enum operation operation)
 {
 	const struct call_bytes *bytes = &call->bytes;
+	bool writes = operation == OPERATION_WRITE || operation == OPERATION_WRITE_STREAM;
 	int fd = call->name.directory;
 
-	if (operation != OPERATION_WRITE || __builtin_expect(!shim.guards || !guarded_any(), 1))
+	if (!writes || !data_is_asked())
 		return true;
 	return bytes->in_parts ? !guarded_refuses_parts(fd, bytes->parts, bytes->part_count)
 			       : !guarded_refuses(fd, bytes->memory, bytes->size_bytes);
