@@ -1,0 +1,31 @@
+/*
+ * The session that story, diff, undo and redo are about: a live one, one that has ended, or one of
+ * before the last boot, of which the segment is gone.
+ */
+#ifndef SEEN_CLI_UNDO_SESSION_H
+#define SEEN_CLI_UNDO_SESSION_H
+
+#include "cli/session/session.h"
+#include "cli/undo/step.h"
+#include "tracker/segment/segment.h"
+
+struct undo_session {
+	struct session session; /* segment.header NULL: it has no segment any more */
+	char name[SEGMENT_NAME_BYTES];
+	char directory[SEGMENT_PATH_BYTES]; /* in the state directory: journal, content, undo */
+	char journal[SEGMENT_PATH_BYTES];   /* that need not be there */
+	char undo[SEGMENT_PATH_BYTES];      /* likewise; the directory of undo records */
+	char workspace[SEGMENT_PATH_BYTES]; /* absolute */
+	struct steps steps;
+};
+
+/* undo_session_find(): finds it as session_find() does, and reads its steps.
+ *
+ * name: NULL: $SEEN_SESSION, else the newest of the workspace.
+ * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the session, which
+ * undo_session_close() closes; or another. */
+int undo_session_find(const struct config *config, const char *name,
+		      struct undo_session *ret_session);
+void undo_session_close(struct undo_session *session);
+
+#endif
