@@ -18,7 +18,7 @@ static bool is_changed(const struct line_script *script, struct place at)
 	       (at.new < script->new.count && script->new.changed[at.new]);
 }
 
-static bool is_end(const struct line_script *script, struct place at)
+static bool is_done(const struct line_script *script, struct place at)
 {
 	return at.old >= script->old.count && at.new >= script->new.count;
 }
@@ -38,19 +38,19 @@ static bool next_hunk(const struct line_script *script, struct place at, struct 
 {
 	size_t lead = 0, quiet = 0;
 
-	while (!is_end(script, at) && !is_changed(script, at)) {
+	while (!is_done(script, at) && !is_changed(script, at)) {
 		at.old++;
 		at.new ++;
 		lead++;
 	}
-	if (is_end(script, at))
+	if (is_done(script, at))
 		return false;
 	lead = lead < HUNKS_CONTEXT ? lead : HUNKS_CONTEXT;
 	ret_hunk->from = (struct place){ at.old - lead, at.new - lead };
 	at = behind_change(script, at);
 	ret_hunk->to = at;
 	/* Changes with so few lines between them that their contexts meet are one hunk. */
-	while (!is_end(script, at) && quiet <= (size_t)2 * HUNKS_CONTEXT) {
+	while (!is_done(script, at) && quiet <= (size_t)2 * HUNKS_CONTEXT) {
 		if (is_changed(script, at)) {
 			at = behind_change(script, at);
 			ret_hunk->to = at;

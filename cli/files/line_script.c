@@ -112,7 +112,7 @@ struct box {
 
 /* One more edit from the beginning.  Returns true where it met the way from the end. */
 static bool go_forward(const struct search *search, const struct box *box, long *low, long *high,
-		       long back_low, long back_high, bool is_odd, long *ret_x, long *ret_y)
+		       long back_low, long back_high, bool is_uneven, long *ret_x, long *ret_y)
 {
 	long *ends = search->forward;
 	long lowest = box->x - box->y_end, highest = box->x_end - box->y;
@@ -130,7 +130,7 @@ static bool go_forward(const struct search *search, const struct box *box, long 
 		while (x < box->x_end && y < box->y_end && search->a.ids[x] == search->b.ids[y])
 			x++, y++;
 		ends[k] = x;
-		if (is_odd && back_low <= k && k <= back_high && search->backward[k] <= x) {
+		if (is_uneven && back_low <= k && k <= back_high && search->backward[k] <= x) {
 			*ret_x = x;
 			*ret_y = y;
 			return true;
@@ -141,7 +141,7 @@ static bool go_forward(const struct search *search, const struct box *box, long 
 
 /* The same from the end. */
 static bool go_backward(const struct search *search, const struct box *box, long *low, long *high,
-			long ahead_low, long ahead_high, bool is_odd, long *ret_x, long *ret_y)
+			long ahead_low, long ahead_high, bool is_uneven, long *ret_x, long *ret_y)
 {
 	long *ends = search->backward;
 	long lowest = box->x - box->y_end, highest = box->x_end - box->y;
@@ -159,7 +159,7 @@ static bool go_backward(const struct search *search, const struct box *box, long
 		while (x > box->x && y > box->y && search->a.ids[x - 1] == search->b.ids[y - 1])
 			x--, y--;
 		ends[k] = x;
-		if (!is_odd && ahead_low <= k && k <= ahead_high && x <= search->forward[k]) {
+		if (!is_uneven && ahead_low <= k && k <= ahead_high && x <= search->forward[k]) {
 			*ret_x = x;
 			*ret_y = y;
 			return true;
@@ -208,14 +208,14 @@ static void middle(const struct search *search, const struct box *box, long *ret
 {
 	long ahead = box->x - box->y, back = box->x_end - box->y_end;
 	long low[] = { ahead, back }, high[] = { ahead, back };
-	bool is_odd = (ahead - back) & 1;
+	bool is_uneven = (ahead - back) & 1;
 
 	search->forward[ahead] = box->x;
 	search->backward[back] = box->x_end;
 	for (long edits = 1;; edits++) {
-		if (go_forward(search, box, &low[0], &high[0], low[1], high[1], is_odd, ret_x,
+		if (go_forward(search, box, &low[0], &high[0], low[1], high[1], is_uneven, ret_x,
 			       ret_y) ||
-		    go_backward(search, box, &low[1], &high[1], low[0], high[0], is_odd, ret_x,
+		    go_backward(search, box, &low[1], &high[1], low[0], high[0], is_uneven, ret_x,
 				ret_y))
 			return;
 		if (edits >= search->edits_max) {

@@ -62,7 +62,7 @@ static void write_line(struct lines *lines)
 	lines->count = 0;
 }
 
-static void put(struct lines *lines, const void *bytes, size_t size)
+static void append(struct lines *lines, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
 
@@ -104,17 +104,17 @@ static void write_literal(FILE *file, const char *bytes, size_t size)
 	size_t at = 0;
 
 	(void)fprintf(file, "literal %zu\n", size);
-	put(&lines, HEAD, sizeof(HEAD));
+	append(&lines, HEAD, sizeof(HEAD));
 	do {
 		size_t now = size - at < STORED_MAX ? size - at : STORED_MAX;
 		bool is_last = at + now == size;
 		const uint8_t block[] = { is_last, (uint8_t)now, (uint8_t)(now >> 8), (uint8_t)~now,
 					  (uint8_t)(~now >> 8) };
-		put(&lines, block, sizeof(block));
-		put(&lines, bytes + at, now);
+		append(&lines, block, sizeof(block));
+		append(&lines, bytes + at, now);
 		at += now;
 	} while (at < size);
-	put(&lines, TAIL, sizeof(TAIL));
+	append(&lines, TAIL, sizeof(TAIL));
 	write_line(&lines);
 	(void)fputc('\n', file);
 }

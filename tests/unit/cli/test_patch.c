@@ -158,7 +158,7 @@ static const char *place(int i)
 	return path;
 }
 
-static void put_tree(const struct file *files)
+static void write_tree(const struct file *files)
 {
 	for (int i = 0; i < FILES; i++) {
 		const char *path = place(i);
@@ -249,7 +249,7 @@ static void remake(const struct file *files)
 	(void)snprintf(path, sizeof(path), "%s/tree", top);
 	(void)nftw(path, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	must(mkdir(path, 0755) == 0);
-	put_tree(files);
+	write_tree(files);
 }
 
 static void apply(const char *command)
