@@ -242,7 +242,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 		.context = start->context,
 		.no_new_privs = ready.no_new_privs,
 		.has_library = start->has_library,
-		.say = report_line,
+		.report = report_line,
 		.data = teller,
 	};
 	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);

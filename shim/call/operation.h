@@ -54,7 +54,7 @@ enum call_station {
 
 struct operation_row {
 	uint8_t family;   /* enum call_family */
-	uint8_t record;   /* enum journal_op; JOURNAL_NONE: no one kind */
+	uint8_t record;   /* enum journal_op; JOURNAL_NONE: more than one kind */
 	uint8_t stations; /* enum call_station */
 	uint32_t rules;   /* enum rule_op, with RULE_ONLY_NEW; 0: by its flags, or none */
 };

@@ -672,7 +672,7 @@ static void report_setuid(const struct supervision *supervision, const char *pat
 	char line[SEGMENT_PATH_BYTES + 160], name[4 * SEGMENT_PATH_BYTES];
 	bool is_new = true;
 
-	if (!supervision->no_new_privs || !supervision->say ||
+	if (!supervision->no_new_privs || !supervision->report ||
 	    !(((stat->st_mode & S_ISUID) && stat->st_uid != geteuid()) ||
 	      ((stat->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
 	       stat->st_gid != getegid())))
@@ -691,7 +691,7 @@ static void report_setuid(const struct supervision *supervision, const char *pat
 		       "%.*s is setuid: it gets no privileges below a supervisor "
 		       "(no_new_privs); --via preload avoids that",
 		       SEGMENT_PATH_BYTES, name);
-	supervision->say(supervision->data, line);
+	supervision->report(supervision->data, line);
 }
 
 static struct verdict judge_exec(const struct trapped *trapped)

@@ -379,7 +379,8 @@ static bool is_reported(const struct supervision *supervision, const struct writ
 			: version_equal(now, &file.written) || version_equal(now, &file.external));
 }
 
-/* Inspects what came of one.  sure: the call has been made.  False: it is not over yet. */
+/* Hashes the result of one write.  sure: the call has been made.  Returns false while the write is
+ * not complete. */
 static bool complete(const struct supervision *supervision, struct target *target,
 		     const struct write *write, bool ends, bool sure)
 {
@@ -463,7 +464,7 @@ static bool is_over(const struct supervision *supervision, struct target *target
 void guarded_complete(const struct supervision *supervision, struct target *target, pid_t tid)
 {
 	const uint64_t MADE_NS = 2000000000; /* a call that was let pass has been made by then, */
-	const uint64_t SOON_NS = 5000000;    /* and by then most have: where something came of it */
+	const uint64_t SOON_NS = 5000000;    /* by then most calls have a result */
 	struct guarded_files *writes = target->writes;
 	uint64_t now_ns = sys_boottime_ns();
 	int kept = 0;

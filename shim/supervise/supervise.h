@@ -72,8 +72,8 @@ struct supervision {
 	 * what it would have destroyed is then as it was.  NULL: all may be done. */
 	int (*changing)(void *data, const struct supervise_change *change);
 	/* Something that the user ought to know, once: a line without its end.  In one of several
-	 * threads.  NULL: not told. */
-	void (*say)(void *data, const char *line);
+	 * threads.  NULL: not reported. */
+	void (*report)(void *data, const char *line);
 	void *data;
 };
 

@@ -30,7 +30,7 @@ int supervise_start(int listener, const struct supervision *supervision,
 int supervise_descriptor(const struct supervisor *supervisor);
 
 /* supervise_tend(): after supervise_descriptor() was readable: forgets processes that ended,
- * inspects what came of writes.  Returns false when none is left below the filter. */
+ * hashes the results of writes.  Returns false when none is left below the filter. */
 bool supervise_tend(struct supervisor *supervisor);
 
 #endif

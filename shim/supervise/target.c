@@ -60,7 +60,7 @@ struct targets {
 	struct target *dead;
 	struct target *buckets[BUCKETS];
 	struct thread threads[THREADS_KNOWN]; /* under the lock, by the thread's number */
-	int timer;                            /* to inspect what came of writes */
+	int timer;                            /* when to hash the results of writes */
 	pid_t writing[WRITING_MAX];
 	int writing_count;
 };

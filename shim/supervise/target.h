@@ -106,7 +106,7 @@ int targets_descriptor(const struct targets *targets);
 /* targets_sweep(): forgets those that ended. */
 void targets_sweep(struct targets *targets);
 
-/* targets_timer(): readable when it is time to inspect what came of writes (guarded.h).
+/* targets_timer(): readable when it is time to hash the results of writes (guarded.h).
  * targets_note_writing(): that of a process is to be inspected soon.  targets_next_writing(): takes
  * one of these processes; 0: there is none. */
 int targets_timer(const struct targets *targets);

@@ -15,7 +15,7 @@
 
 struct viewed_files;
 
-/* What became of a viewer's open. */
+/* The result of a viewer's open. */
 struct viewer_answer {
 	/* to be added to the process, then closed; -1: the process opens the file by itself */
 	int fd;
