@@ -6,7 +6,12 @@
  * 	filter.c     which calls are trapped
  * 	supervisor.c threads that answer; the guardian that answers when they cannot
  * 	target.c     the processes below: who they are, what they run
- * 	call.c       what a trapped call means
+ * 	call.c       what a trapped call means: by whom it is made; programs
+ * 	opening.c    opens
+ * 	names.c      calls about names, and the current directory
+ * 	policy.c     may a call happen
+ * 	trapped.c    a call, and the names that it was given
+ * 	exchange.c   a call that waits for its answer
  * 	viewer.c     viewers: answers, deliveries
  * 	record.c     all of it, for the journal
  * 	rules.c      the rules
@@ -25,10 +30,11 @@
  *
  * Whatever goes wrong, the call is let pass.
  *
- * The files use each other downward only: supervisor, call, target, then view, writes and rules,
- * then record and say, then directory, look and memory.  All of them may use the tracker, threads
- * and the heap: they run in seen's own process.  In other processes they touch nothing but what
- * answers a call: a descriptor that is added, and the ticket in struct handshake.
+ * The files use each other downward only: supervisor, call, opening and names, policy, trapped,
+ * target, then viewer, guarded and rules, then record and message, then directory, resolve and
+ * memory.  All of them may use the tracker, threads and the heap: they run in seen's own process.
+ * In other processes they touch nothing but what answers a call: a descriptor that is added, and
+ * the ticket in struct handshake.
  */
 #ifndef SEEN_SUPERVISE_SUPERVISE_H
 #define SEEN_SUPERVISE_SUPERVISE_H
