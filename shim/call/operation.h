@@ -38,6 +38,7 @@ enum operation {
 
 enum call_family {
 	FAMILY_NAMES,
+	FAMILY_LISTS,
 	FAMILY_OPENS,
 	FAMILY_DATA,
 	FAMILY_METADATA,
@@ -81,6 +82,12 @@ static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
 static inline __attribute__((always_inline)) bool operation_is_of_data(enum operation operation)
 {
 	return OPERATIONS[operation].family == FAMILY_DATA && !OPERATIONS[operation].rules;
+}
+
+/* operation_is_of_list(): does it list a directory, or end that? */
+static inline __attribute__((always_inline)) bool operation_is_of_list(enum operation operation)
+{
+	return OPERATIONS[operation].family == FAMILY_LISTS;
 }
 
 /* operation_is_of_open(): does it open a file, or name one that will be? */

@@ -6,6 +6,8 @@
  *	OBSERVE        what it means here     order_came_back(): only of one that happened
  *	JOURNAL        one record             of one that failed or was refused, too
  *
+ * A call that closes passes all of them before it is made: order_closes().
+ *
  * Which of them an operation has is in operations.def.  To be included behind the four functions of the
  * mechanism, which do what there is to do at each: station_rules(), station_guard(),
  * station_observe(), station_journal(), each of the call and its operation.  `operation` is a constant where a wrapper calls these: then
@@ -51,6 +53,14 @@ static inline __attribute__((always_inline)) void order_came_back(struct call *c
 		station_observe(call, operation);
 	if (stations & STATION_JOURNAL)
 		station_journal(call, operation);
+}
+
+/* Its number may be another thread's as soon as it is closed. */
+static inline __attribute__((always_inline)) void order_closes(struct call *call,
+							       enum operation operation)
+{
+	(void)order_may(call, operation);
+	order_came_back(call, operation);
 }
 
 #endif

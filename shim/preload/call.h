@@ -77,19 +77,6 @@ static inline void call_sandboxed_strictly(void)
 	shim.records = false;
 }
 
-/* call_listed(): a directory was opened to be listed, or could not be; errno then says why.  fd: -1
- * when it is not known.  path: NULL: not by name.  marks: enum journal_marks. */
-static inline void call_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
-{
-	if (!shim.on)
-		return;
-	if (!failed)
-		count_up(PROCESS_LISTINGS);
-	if (__builtin_expect(shim.tracks, 0))
-		reader_listed(failed ? -1 : fd, directory, path);
-	record_listed(fd, failed, directory, path, marks);
-}
-
 /* call_closing(), call_closed(): a descriptor is about to be closed, and was.  call_closed()
  * returns what close is to return; error: what it would. */
 static inline void call_closing(int fd, struct closing *ret_closing)

@@ -1,5 +1,5 @@
 /*
- * The stations of a call about names, opens, data or metadata inside a process (shim/call/order.h), for
+ * The stations of a call about names, lists, opens, data or metadata inside a process (shim/call/order.h), for
  * its wrappers and for syscall().
  */
 #ifndef SEEN_SHIM_STATIONS_H
@@ -8,6 +8,7 @@
 #include "shim/call/call.h"
 #include "shim/preload/call.h"
 #include "shim/preload/stations_data.h"
+#include "shim/preload/stations_list.h"
 #include "shim/preload/stations_open.h"
 
 /* stations_let(), stations_guard(): may the call be made?  False: it fails; errno says why.
@@ -43,6 +44,8 @@ static inline void station_observe(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		observe_data(call, operation);
+	else if (operation_is_of_list(operation))
+		observe_list(call, operation);
 	else if (!shim.on)
 		return;
 	else if (operation_is_of_open(operation))
@@ -55,6 +58,8 @@ static inline void station_journal(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		journal_data(call, operation);
+	else if (operation_is_of_list(operation))
+		journal_list(call, operation);
 	else if (!shim.on)
 		return;
 	else if (operation_is_of_open(operation))

@@ -25,7 +25,7 @@ OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directo
 JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/exit")
 # Objects that a wrapper's way to a station leads through.
 WAY = ("preload/hooks_", "preload/call", "preload/stations")
-FAMILIES = ("NAMES", "OPENS", "DATA", "METADATA", "PROCESSES")
+FAMILIES = ("NAMES", "LISTS", "OPENS", "DATA", "METADATA", "PROCESSES")
 
 
 def station_of(source, name):
