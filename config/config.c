@@ -154,6 +154,17 @@ static int profile_claim(struct config *config, const char *name,
 	return 0;
 }
 
+/* The place of a name among options; `count`: it is none, and ret_names are all. */
+static size_t find_name(const struct option *(*option_of)(size_t), size_t count, const char *name,
+			const char **ret_names)
+{
+	size_t place = 0;
+
+	while (place < count && strcmp(ret_names[place] = option_of(place)->name, name) != 0)
+		place++;
+	return place;
+}
+
 /* Finds what [section] name means.  *ret_value, *ret_mark: to be changed. */
 static int target_find(struct config *config, const char *section, const char *name,
 		       const struct config_source *source, const struct option **ret_option,
@@ -161,47 +172,40 @@ static int target_find(struct config *config, const char *section, const char *n
 		       struct config_error *ret_error)
 {
 	const char *names[(size_t)OPTION_COUNT + PROFILE_OPTION_COUNT];
+	const char *rule = config_rule_name(section);
 	size_t count = 0;
 	int error = check_section(section, source, ret_error);
 
 	if (error < 0)
 		return error;
 	if (strncmp(section, PROFILE_PREFIX, PROFILE_PREFIX_BYTES) == 0) {
+		size_t place = find_name(option_profile_at, PROFILE_OPTION_COUNT, name, names);
 		size_t index = 0;
 
-		for (size_t i = 0; i < PROFILE_OPTION_COUNT; i++) {
-			names[count++] = option_profile_at(i)->name;
-			if (strcmp(names[i], name) != 0)
-				continue;
-			error = profile_claim(config, section + PROFILE_PREFIX_BYTES, source,
-					      &index, ret_error);
-			if (error < 0)
-				return error;
-			*ret_option = option_profile_at(i);
-			*ret_value = &config->profiles[index].values[i];
-			*ret_mark = &config->profile_marks[index][i];
-			return 0;
-		}
-		return unknown_key(section, name, names, count, source, ret_error);
+		if (place == PROFILE_OPTION_COUNT)
+			return unknown_key(section, name, names, place, source, ret_error);
+		error = profile_claim(config, section + PROFILE_PREFIX_BYTES, source, &index,
+				      ret_error);
+		if (error < 0)
+			return error;
+		*ret_option = option_profile_at(place);
+		*ret_value = &config->profiles[index].values[place];
+		*ret_mark = &config->profile_marks[index][place];
+		return 0;
 	}
-
-	if (config_rule_name(section)) {
+	if (rule) {
+		size_t place = find_name(option_of_rule_at, RULE_OPTION_COUNT, name, names);
 		size_t index = 0;
 
-		for (size_t i = 0; i < RULE_OPTION_COUNT; i++) {
-			names[count++] = option_of_rule_at(i)->name;
-			if (strcmp(names[i], name) != 0)
-				continue;
-			error = config_rule_claim(config, config_rule_name(section), source, false,
-						  &index, ret_error);
-			if (error < 0)
-				return error;
-			*ret_option = option_of_rule_at(i);
-			*ret_value = &config->rules[index].values[i];
-			*ret_mark = &config->rule_marks[index][i];
-			return 0;
-		}
-		return unknown_key(section, name, names, count, source, ret_error);
+		if (place == RULE_OPTION_COUNT)
+			return unknown_key(section, name, names, place, source, ret_error);
+		error = config_rule_claim(config, rule, source, false, &index, ret_error);
+		if (error < 0)
+			return error;
+		*ret_option = option_of_rule_at(place);
+		*ret_value = &config->rules[index].values[place];
+		*ret_mark = &config->rule_marks[index][place];
+		return 0;
 	}
 
 	size_t id = option_find(section, name);

@@ -66,18 +66,11 @@ static int read_whole(int fd, char *bytes, size_t size)
 {
 	char more;
 
-	for (size_t at = 0; at <= size;) {
-		ssize_t got = at < size ? sys_pread(fd, bytes + at, size - at, (off_t)at)
-					: sys_pread(fd, &more, 1, (off_t)at);
-		if (got == -EINTR)
-			continue;
-		if (got < 0)
-			return (int)got;
-		if ((got == 0) != (at == size))
-			return -ESTALE;
-		at += got ? (size_t)got : 1;
-	}
-	return 0;
+	ssize_t got = sys_pread_all(fd, bytes, size, 0);
+	if (got < 0)
+		return (int)got;
+	ssize_t behind = got == (ssize_t)size ? sys_pread(fd, &more, 1, got) : 1;
+	return behind > 0 ? -ESTALE : (int)behind;
 }
 
 /* Reads the file into an entry that is in no cache yet. */

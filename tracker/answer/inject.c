@@ -74,8 +74,6 @@ static int add_file(struct making *making, int fd, uint64_t size_bytes,
 	*ret_last = '\n';
 	for (;;) {
 		ssize_t got = sys_pread(fd, making->chunk, CHUNK_BYTES, (off_t)at);
-		if (got == -EINTR)
-			continue;
 		if (got < 0)
 			return (int)got;
 		if (got == 0)

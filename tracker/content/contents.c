@@ -65,8 +65,6 @@ static int copy_chunks(int from, int to, uint64_t max_bytes, char *chunk, size_t
 	version_stream_init(&stream);
 	for (;;) {
 		ssize_t got = sys_pread(from, chunk, chunk_bytes, (off_t)stream.size_bytes);
-		if (got == -EINTR)
-			continue;
 		if (got < 0)
 			return (int)got;
 		if (got == 0)
@@ -117,17 +115,9 @@ static int copy_mapped(int from, int to, uint64_t size_bytes, struct version *re
 	long address = sys_mmap(size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, to);
 	if (address < 0 && address >= -4095)
 		return -EAGAIN;
-	uint64_t done = 0;
-	while (done < size_bytes) {
-		ssize_t got = sys_pread(from, (char *)address + done, size_bytes - done,
-					(off_t)done);
-		if (got == -EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (uint64_t)got;
-	}
-	bool is_whole = done == size_bytes && sys_pread(from, &more, 1, (off_t)done) == 0;
+	bool is_whole = sys_pread_all(from, (char *)address, size_bytes, 0) ==
+				(ssize_t)size_bytes &&
+			sys_pread(from, &more, 1, (off_t)size_bytes) == 0;
 	if (is_whole)
 		*ret_version = version_of_bytes((const char *)address, size_bytes);
 	(void)sys_munmap((void *)address, size_bytes);
@@ -314,8 +304,6 @@ static int copy_over(int from, int to, uint64_t size_bytes, char *chunk, size_t 
 		uint64_t left = size_bytes - done;
 		ssize_t got = sys_pread(
 			from, chunk, left < chunk_bytes ? (size_t)left : chunk_bytes, (off_t)done);
-		if (got == -EINTR)
-			continue;
 		if (got <= 0)
 			return got < 0 ? (int)got : -EIO;
 		for (ssize_t at = 0; at < got;) {

@@ -107,14 +107,8 @@ ssize_t contents_read_inputs(const struct segment *segment, uint64_t number, voi
 		error = -EBADMSG;
 	if (error == 0 && (uint64_t)stat.st_size > capacity)
 		error = -EFBIG;
-	size_t used = 0;
-	for (ssize_t got = 1; error == 0 && got != 0 && used < capacity;) {
-		got = sys_pread(fd, (char *)ret_bytes + used, capacity - used, (off_t)used);
-		if (got > 0)
-			used += (size_t)got;
-		else if (got < 0 && got != -EINTR)
-			error = got;
-	}
+	if (error == 0)
+		error = sys_pread_all(fd, ret_bytes, capacity, 0);
 	(void)sys_close(fd);
-	return error < 0 ? error : (ssize_t)used;
+	return error;
 }

@@ -245,8 +245,6 @@ int lines_shape(int fd, const struct span *spans, unsigned count, struct shape *
 	if (!chunk)
 		return -ENOMEM;
 	while ((got = sys_pread(fd, chunk, CHUNK_BYTES, offset)) != 0) {
-		if (got == -EINTR)
-			continue;
 		if (got < 0)
 			break;
 		offset += got;

@@ -159,8 +159,6 @@ static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *c
 	version_stream_init(&stream);
 	for (;;) {
 		ssize_t got = sys_pread(fd, chunk, chunk_bytes, (off_t)stream.size_bytes);
-		if (got == -EINTR)
-			continue;
 		if (got < 0)
 			return (int)got;
 		if (got == 0)

@@ -462,8 +462,6 @@ static int scan(const struct segment *segment, int fd, char *chunk, size_t chunk
 	version_stream_init(&stream);
 	for (;;) {
 		ssize_t got = sys_pread(fd, chunk + carried, step, (off_t)stream.size_bytes);
-		if (got == -EINTR)
-			continue;
 		if (got < 0)
 			return (int)got;
 		if (got == 0)

@@ -27,6 +27,22 @@ ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes)
 	return (ssize_t)length;
 }
 
+ssize_t sys_pread_all(int fd, void *buffer, size_t size_bytes, off_t offset)
+{
+	size_t done = 0;
+
+	while (done < size_bytes) {
+		ssize_t got = sys_pread(fd, (char *)buffer + done, size_bytes - done,
+					offset + (off_t)done);
+		if (got < 0)
+			return got;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
 bool sys_may_be_this_large(uint64_t size_bytes)
 {
 	struct rlimit64 limit;

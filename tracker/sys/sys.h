@@ -6,6 +6,7 @@
 #ifndef SEEN_TRACKER_SYS_H
 #define SEEN_TRACKER_SYS_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,10 +78,19 @@ static inline ssize_t sys_write(int fd, const void *data, size_t size_bytes)
 	return sys_call3(SYS_write, fd, (long)data, (long)size_bytes);
 }
 
+/* Again where a signal came between. */
 static inline ssize_t sys_pread(int fd, void *buffer, size_t size_bytes, off_t offset)
 {
-	return sys_call6(SYS_pread64, fd, (long)buffer, (long)size_bytes, offset, 0, 0);
+	ssize_t got;
+
+	do
+		got = sys_call6(SYS_pread64, fd, (long)buffer, (long)size_bytes, offset, 0, 0);
+	while (got == -EINTR);
+	return got;
 }
+
+/* sys_pread_all(): until `size_bytes` were read, or the end.  Returns how many, or a negative errno. */
+ssize_t sys_pread_all(int fd, void *buffer, size_t size_bytes, off_t offset);
 
 static inline int sys_fstat(int fd, struct stat *ret_stat)
 {
