@@ -29,7 +29,7 @@ enum member {
 /* What each op has. */
 static const unsigned char MEMBERS[JOURNAL_OP_COUNT][MEMBERS_MAX] = {
 #define M(name) MEMBER_##name,
-#define OP(name, word, words, about, action, file, effect, author, traits, members, ...) \
+#define OP(name, word, words, about, action, file, effect, author, traits, readers, members, ...) \
 	[JOURNAL_##name] = { members MEMBER_END },
 #include "tracker/journal/ops.def"
 #undef OP

@@ -297,8 +297,8 @@ void event_particulars_show(FILE *file, const struct event *event, const char *w
 {
 	static void (*const OPS[JOURNAL_OP_COUNT])(struct particulars *, const struct event *) = {
 		[JOURNAL_NONE] = show_nothing,
-#define OP(name, word, words, about, action, class, effect, author, traits, members, particulars, \
-	   text) \
+#define OP(name, word, words, about, action, class, effect, author, traits, readers, members, \
+	   particulars, text) \
 	[JOURNAL_##name] = show_##particulars,
 #include "tracker/journal/ops.def"
 #undef OP

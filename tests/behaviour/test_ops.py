@@ -1,4 +1,5 @@
 """What is declared of the journal's ops: what follows from it elsewhere, and that a thing forgotten is named."""
+import re
 import shutil
 import unittest
 
@@ -26,7 +27,7 @@ class Declarations(Case):
     def copy(self):
         root = self.top / "copy"
         shutil.rmtree(root, ignore_errors=True)
-        for path in (ops.OPS, ops.MEMBERS, ops.CLASSES, "config/data/export/tables.sql", *ops.DOCUMENTS):
+        for path in {ops.OPS, ops.MEMBERS, ops.CLASSES, "config/data/export/tables.sql", *ops.DOCUMENTS, *(path for path, _ in ops.READERS.values())}:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / path, root / path)
         with open(root / ops.CLASSES, "a") as page:
@@ -45,11 +46,11 @@ class Declarations(Case):
         (root / path).write_text(old[:at] + text + old[at:])
 
     def test_what_is_missing_of_a_new_op_is_named(self):
-        new = 'OP(SWAPPED, "swapped", "swap",\n   FILE, RENAMES, UNKNOWN, RENAMES, CALLER, 0,\n   OP_PATH M(partner), nothing,\n   "two files changed names")\n'
+        new = 'OP(SWAPPED, "swapped", "swap",\n   FILE, RENAMES, UNKNOWN, RENAMES, CALLER, 0, "",\n   OP_PATH M(partner), nothing,\n   "two files changed names")\n'
         member = 'MEMBER(partner, %s, %s, event->other, "the other file")\n'
         root = self.copy()
         self.append(root, ops.OPS, new.replace(' nothing,\n', '\n'))
-        self.assertRegex(self.wrong(root), rf"^{ops.OPS}:\d+: 11 arguments, not 12$")
+        self.assertRegex(self.wrong(root), rf"^{ops.OPS}:\d+: 12 arguments, not 13$")
         root = self.copy()
         self.append(root, ops.OPS, new)
         self.assertRegex(self.wrong(root), rf"^{ops.OPS}:\d+: no member 'partner' in {ops.MEMBERS}$")
@@ -69,6 +70,20 @@ class Declarations(Case):
 
         shutil.copy(SOURCE / ops.CLASSES, root / ops.CLASSES)
         self.assertRegex(self.wrong(root), rf"^{ops.CLASSES}: no row has `swapped`, which ops.def calls FILE, RENAMES \({ops.OPS}:\d+\)$")
+
+    def test_a_reader_that_does_not_know_its_op_is_named(self):
+        """Functions with a `default:` pass over an op only where its declaration says so."""
+        new = 'OP(SWAPPED, "swapped", "",\n   FILE, RENAMES, UNKNOWN, RENAMES, CALLER, 0, "%s",\n   OP_PATH, nothing,\n   "two files changed names")\n'
+        root = self.copy()
+        self.append(root, ops.OPS, new % "history nobody")
+        self.assertEqual([re.sub(r":\d+", "", line) for line in self.wrong(root).splitlines()[:2]], [
+            f"{ops.OPS}: no reader is called 'nobody' (READERS in tests/support/ops.py)",
+            f"cli/journal/history.c: note() has no case of SWAPPED, which ops.def gives it to read ({ops.OPS})"])
+        root = self.copy()
+        self.append(root, ops.OPS, new % "")
+        path = root / ops.READERS["writes"][0]
+        path.write_text(path.read_text().replace("\tcase JOURNAL_KEPT:\n", "\tcase JOURNAL_KEPT:\n\tcase JOURNAL_SWAPPED:\n"))
+        self.assertRegex(self.wrong(root).splitlines()[0], rf"^{ops.OPS}:\d+: 'writes' is none of its readers, but add_writes\(\) has a case of it")
 
     def test_a_member_that_no_op_has_is_named(self):
         root = self.copy()

@@ -12,6 +12,18 @@ import sys
 SOURCE = pathlib.Path(os.environ.get("SEEN_SOURCE") or pathlib.Path(__file__).resolve().parents[2])
 OPS, MEMBERS = "tracker/journal/ops.def", "cli/journal/members.def"
 CLASSES = "docs/export.md"
+# Functions that treat some ops by name and pass over all others: a new op has to be called unconcerned, or to be named there.
+READERS = {
+    "class": ("cli/journal/event_class.c", "classify_closely"),
+    "finding": ("cli/journal/event_class.c", "finding_of"),
+    "history": ("cli/journal/history.c", "note"),
+    "launch": ("cli/export/export_ocsf.c", "launch_of"),
+    "notes": ("cli/top/top_model_notes.c", "top_model_learn_note"),
+    "runs": ("cli/export/export_sarif.c", "follow_run"),
+    "saved": ("cli/report/report_session.c", "add_saved"),
+    "transcript": ("cli/replay/transcript_journal.c", "report"),
+    "writes": ("cli/report/report_session.c", "add_writes"),
+}
 
 
 class Mistake(Exception):
@@ -64,7 +76,7 @@ def groups(root):
 
 
 class Op:
-    FIELDS = ("NAME", "name", "words", "about", "action", "file", "effect", "author", "traits", "members", "particulars", "text")
+    FIELDS = ("NAME", "name", "words", "about", "action", "file", "effect", "author", "traits", "readers", "members", "particulars", "text")
 
     def __init__(self, number, found, place, shared):
         if len(found) != len(self.FIELDS):
@@ -73,6 +85,7 @@ class Op:
         self.number, self.place = number, place
         self.name, self.text, self.words = string(self.name), string(self.text), string(self.words).split()
         self.traits = self.traits.split(" | ")
+        self.readers = string(self.readers).split()
         for name, members in [*shared.items()] * 2:
             self.members = re.sub(rf"\b{name}\b", members, self.members)
         self.members = re.findall(r"M\((\w+)\)", self.members)
@@ -107,6 +120,23 @@ def declared_members(root=SOURCE):
 def columns(root=SOURCE):
     """The columns of tables, in their order: name, and table of a database."""
     return [(member.column, member.table) for member in declared_members(root) if member.column]
+
+
+def cases(root, path, function):
+    """The ops that a function names in its switches."""
+    found = re.search(rf"^[^\n]*\b{function}\([^;{{]*\)\n\{{\n(.*?)^\}}", blank((root / path).read_text()), re.M | re.S)
+    if not found:
+        raise Mistake(f"{path}: no {function}(), which READERS names (tests/support/ops.py)")
+    return set(re.findall(r"\bcase JOURNAL_(\w+):", found[1]))
+
+
+def readers(root, ops):
+    wrong = [f"{op.place}: no reader is called '{name}' (READERS in tests/support/ops.py)" for op in ops for name in op.readers if name not in READERS]
+    for name, (path, function) in READERS.items():
+        named = cases(root, path, function)
+        wrong += [f"{path}: {function}() has no case of {op.NAME}, which ops.def gives it to read ({op.place})" for op in ops if name in op.readers and op.NAME not in named]
+        wrong += [f"{op.place}: '{name}' is none of its readers, but {function}() has a case of it ({path})" for op in ops if name not in op.readers and op.NAME in named]
+    return wrong
 
 
 # ---- documents ----
@@ -197,6 +227,7 @@ def check(root=SOURCE, fix=False):
     classes = (root / CLASSES).read_text()
     wrong += [f"{CLASSES}: no row has `{op.name}`, which ops.def calls {op.about}, {op.action} ({op.place})"
               for op in ops if op.is_event and f"`{op.name}`" not in classes]
+    wrong += readers(root, ops)
     if wrong:
         return wrong
     for path, make in DOCUMENTS.items():

@@ -4,8 +4,8 @@
 #include "tracker/journal/journal.h"
 
 static const struct op OPS[] = {
-#define OP(name, word, words, about, action, file, effect, author, traits, members, particulars, \
-	   text) \
+#define OP(name, word, words, about, action, file, effect, author, traits, readers, members, \
+	   particulars, text) \
 	[JOURNAL_##name] = { word, words, EFFECT_##effect, AUTHOR_##author, traits },
 #include "tracker/journal/ops.def"
 #undef OP
