@@ -1,0 +1,187 @@
+/* Modes, owners, times and extended attributes: see apply_meta.h. */
+#include "cli/undo/apply_meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { PERMISSIONS = 07777, OWNER_ALL = 0700, LINK_BYTES = 40, VALUE_BYTES_MAX = 65536 };
+
+static void times_of(const struct pack_state *wanted, struct timespec *ret_times)
+{
+	const int64_t SECOND_NS = INT64_C(1000000000);
+	int64_t seconds = wanted->mtime_ns / SECOND_NS, rest = wanted->mtime_ns % SECOND_NS;
+
+	ret_times[0] = (struct timespec){ .tv_nsec = UTIME_OMIT };
+	ret_times[1] = (struct timespec){ .tv_sec = rest < 0 ? seconds - 1 : seconds,
+					  .tv_nsec = rest < 0 ? rest + SECOND_NS : rest };
+}
+
+/* Is it this user's to give away?  A refusal for want of privilege is none of ours. */
+static bool is_refused(int error)
+{
+	return error == EPERM || error == EACCES || error == EINVAL;
+}
+
+int apply_meta_descriptor(int fd, const struct pack_state *wanted, bool time)
+{
+	struct timespec times[2];
+
+	times_of(wanted, times);
+	if (fchown(fd, wanted->uid, wanted->gid) < 0 && !is_refused(errno))
+		return -errno;
+	if (fchmod(fd, wanted->mode & PERMISSIONS) < 0)
+		return -errno;
+	return time && futimens(fd, times) < 0 ? -errno : 0;
+}
+
+/* chmod(2) of what a descriptor is open for by O_PATH alone. */
+static int change_mode(int fd, uint32_t mode)
+{
+	char link[LINK_BYTES];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return chmod(link, mode & PERMISSIONS) < 0 ? -errno : 0;
+}
+
+int apply_meta_name(int directory, const char *name, const struct pack_state *wanted, bool time)
+{
+	struct timespec times[2];
+	struct stat stat;
+	int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int error = fd < 0 ? -errno : fstat(fd, &stat) < 0 ? -errno : 0;
+
+	times_of(wanted, times);
+	if (error == 0 && (stat.st_uid != wanted->uid || stat.st_gid != wanted->gid) &&
+	    fchownat(fd, "", wanted->uid, wanted->gid, AT_EMPTY_PATH) < 0 && !is_refused(errno))
+		error = -errno;
+	if (error == 0 && !S_ISLNK(stat.st_mode))
+		error = change_mode(fd, wanted->mode);
+	if (error == 0 && time && utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		error = -errno;
+	if (fd >= 0)
+		(void)close(fd);
+	return error;
+}
+
+static int log_metadata(struct doing *doing)
+{
+	static const enum pack_metadata WHAT[] = { PACK_OWNER, PACK_MODE, PACK_TIMES };
+	struct operation_note notes[3];
+
+	for (size_t i = 0; i < 3; i++)
+		notes[i] = (struct operation_note){ .kind = PACK_METADATA,
+						    .what = WHAT[i],
+						    .path = doing->path,
+						    .before = doing->now };
+	return operation_log_write(&doing->applying->log, notes, 3);
+}
+
+static int log_after(struct doing *doing)
+{
+	struct operation_note note = { .kind = PACK_AFTER, .path = doing->path };
+	struct stat stat;
+
+	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	place_state_of(&stat, &note.before);
+	return operation_log_write(&doing->applying->log, &note, 1);
+}
+
+int apply_meta(struct doing *doing)
+{
+	const struct pack_state *wanted = &doing->item->wanted;
+
+	/* What other items made or moved is known by its type alone. */
+	if (!doing->exists || ((doing->now.mode ^ wanted->mode) & S_IFMT) ||
+	    (doing->item->found.ino && doing->item->found.ino != doing->now.ino))
+		return DOING_CHANGED;
+	int error = log_metadata(doing);
+	if (error == 0)
+		error = apply_meta_name(doing->directory, doing->name, wanted,
+					doing->item->flags & SCHEDULE_MTIME);
+	return error ? error : log_after(doing);
+}
+
+/* ---- extended attributes ---- */
+
+static int set_attribute(struct doing *doing, const char *link)
+{
+	char value[VALUE_BYTES_MAX];
+
+	if (doing->item->flags & SCHEDULE_NO_VALUE)
+		return lremovexattr(link, doing->other) < 0 && errno != ENODATA ? -errno : 0;
+	int fd = doing->content ? tree_record_open(doing->applying->records, doing->content)
+				: -ENODATA;
+	if (fd < 0)
+		return fd;
+	ssize_t size = read(fd, value, sizeof(value));
+	(void)close(fd);
+	if (size < 0)
+		return -errno;
+	return lsetxattr(link, doing->other, value, (size_t)size, 0) < 0 ? -errno : 0;
+}
+
+int apply_attribute(struct doing *doing)
+{
+	char link[LINK_BYTES + PATH_MAX], value[VALUE_BYTES_MAX];
+	struct operation_note note = { .kind = PACK_METADATA,
+				       .what = PACK_ATTRIBUTE,
+				       .path = doing->path,
+				       .other = doing->other,
+				       .before = doing->now };
+
+	if (!doing->exists)
+		return DOING_CHANGED;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d/%s", doing->directory, doing->name);
+	ssize_t size = lgetxattr(link, doing->other, value, sizeof(value));
+	if (size >= 0) {
+		note.held = PACK_INLINE;
+		note.content = value;
+		note.version = version_of_bytes(value, (uint64_t)size);
+	} else {
+		note.flags = PACK_NO_VALUE;
+	}
+	int error = operation_log_write(&doing->applying->log, &note, 1);
+	if (error == 0)
+		error = set_attribute(doing, link);
+	if (error < 0 && is_refused(-error))
+		error = 0; /* where permitted */
+	return error ? error : log_after(doing);
+}
+
+/* ---- directories that are read-only ---- */
+
+int apply_open_directory(struct doing *doing)
+{
+	struct applying *applying = doing->applying;
+	struct stat stat;
+
+	if (applying->opened_count == APPLYING_OPENED_MAX || fstat(doing->directory, &stat) < 0 ||
+	    stat.st_uid != geteuid() || (stat.st_mode & OWNER_ALL) == OWNER_ALL)
+		return -EACCES;
+	int fd = fcntl(doing->directory, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -errno;
+	int error = change_mode(fd, stat.st_mode | OWNER_ALL);
+	if (error < 0) {
+		(void)close(fd);
+		return error;
+	}
+	applying->opened[applying->opened_count++] = (struct applying_opened){
+		fd, stat.st_mode & PERMISSIONS
+	};
+	return 0;
+}
+
+void apply_close_directories(struct applying *applying)
+{
+	while (applying->opened_count) {
+		const struct applying_opened *opened = &applying->opened[--applying->opened_count];
+		(void)change_mode(opened->fd, opened->mode);
+		(void)close(opened->fd);
+	}
+}

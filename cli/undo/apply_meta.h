@@ -1,0 +1,22 @@
+/* Modes, owners, times and extended attributes. */
+#ifndef SEEN_CLI_APPLY_META_H
+#define SEEN_CLI_APPLY_META_H
+
+#include "cli/undo/applying.h"
+
+/* Items.  Each returns an enum doing_answer or a negative errno. */
+int apply_meta(struct doing *doing);
+int apply_attribute(struct doing *doing);
+
+/* apply_meta_descriptor(), apply_meta_name(): gives a file its mode and owner, and its modification
+ * time where that is wanted.  An owner that is not permitted is let be.  Of a name: no symbolic link
+ * is followed. */
+int apply_meta_descriptor(int fd, const struct pack_state *wanted, bool time);
+int apply_meta_name(int directory, const char *name, const struct pack_state *wanted, bool time);
+
+/* apply_open_directory(): makes the directory of an item writable for its owner, where it is not;
+ * apply_close_directories(): all are as they were.  Returns 0, or a negative errno: it is not so. */
+int apply_open_directory(struct doing *doing);
+void apply_close_directories(struct applying *applying);
+
+#endif

@@ -1,0 +1,82 @@
+/* An item of a plan that is being done: see applying.h. */
+#include "cli/undo/applying.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int doing_start(struct applying *applying, size_t index, struct doing *ret_doing)
+{
+	struct schedule_item *item = &applying->plan->items[index];
+	struct doing *doing = ret_doing;
+
+	*doing = (struct doing){
+		.applying = applying,
+		.item = item,
+		.content = applying->plan->contents[index],
+		.path = schedule_text(applying->plan, item->path),
+		.other = schedule_text(applying->plan, item->other),
+	};
+	(void)snprintf(doing->temporary, sizeof(doing->temporary), ".seen-undo.%u.%zu",
+		       (unsigned)applying->plan->head.number, index);
+	int error = place_of(&applying->places, doing->path, &doing->directory, &doing->name);
+	if (error < 0)
+		return error;
+	struct stat stat;
+	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) == 0) {
+		doing->exists = true;
+		place_state_of(&stat, &doing->now);
+	} else if (errno != ENOENT) {
+		return -errno;
+	}
+	return 0;
+}
+
+bool doing_is_found(const struct doing *doing)
+{
+	return doing->exists && place_is_same(&doing->now, &doing->item->found);
+}
+
+int doing_open(const struct doing *doing)
+{
+	struct pack_state state;
+	struct stat stat;
+	int fd = S_ISREG(doing->now.mode)
+			 ? openat(doing->directory, doing->name,
+				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+			 : -1;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &stat) == 0) {
+		place_state_of(&stat, &state);
+		if (place_is_same(&state, &doing->now))
+			return fd;
+	}
+	(void)close(fd);
+	return -1;
+}
+
+int doing_log(struct doing *doing, struct operation_note *notes, size_t count, int fd, bool removes)
+{
+	struct operation_log *log = &doing->applying->log;
+	char target[PACK_PATH_BYTES_MAX + 1];
+
+	notes->before = doing->now;
+	if (S_ISLNK(doing->now.mode)) {
+		ssize_t length = readlinkat(doing->directory, doing->name, target, sizeof(target));
+		if (length < 0)
+			return -errno;
+		notes->held = PACK_INLINE;
+		notes->content = target;
+		notes->version = version_of_bytes(target, (uint64_t)length);
+	} else {
+		int error = operation_log_keep(log, notes, fd, removes ? doing->directory : -1,
+					       doing->name);
+		if (error < 0)
+			return error;
+	}
+	return operation_log_write(log, notes, count);
+}

@@ -1,0 +1,76 @@
+/*
+ * Operations: each `seen undo` and `seen redo` that changed something, on disk beside the packs.
+ *
+ * 	UNDO/op-00000001/plan              what is to be done, item by item, and how far it is
+ * 	UNDO/op-00000001/00000000.part     what it changed, as packs (tracker/content/pack.h)
+ *
+ * A plan is written and synced before anything is done.  It is a struct operation_head, its items,
+ * and their texts.
+ */
+#ifndef SEEN_CLI_OPERATION_H
+#define SEEN_CLI_OPERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OPERATION_MAGIC UINT64_C(0x316f646e6e656573) /* "seenndo1" */
+#define OPERATION_PLAN "plan"
+
+enum { OPERATION_NAME_BYTES = 16, OPERATION_MAX = 99999999 };
+
+enum operation_kind { OPERATION_UNDO = 1, OPERATION_REDO };
+
+enum operation_state {
+	OPERATION_STARTED = 1, /* `seen undo --continue` finishes it */
+	OPERATION_DONE,
+	OPERATION_PARTLY, /* what was skipped or failed is left */
+};
+
+struct operation_head {
+	uint64_t magic;
+	uint64_t check; /* XXH3-64 of the head behind `redone_by`, the items but their state, the texts */
+	/* not under the check: */
+	uint32_t state;     /* enum operation_state */
+	uint32_t redone_by; /* number of the redo that took it back; 0: none */
+	/* under it: */
+	uint32_t number;
+	uint32_t kind; /* enum operation_kind */
+	uint64_t time_ns;
+	uint64_t behind_place; /* in the session's packs: it came behind all records before this */
+	uint64_t from_place, from_time_ns; /* what it took back: records from there on */
+	uint32_t step;                     /* and of this step alone; 0: of all */
+	uint32_t reverses;                 /* redo: the number of the undo */
+	uint32_t flags;                    /* enum operation_flags */
+	uint32_t item_count;
+	uint64_t text_bytes;
+};
+
+enum operation_flags {
+	OPERATION_TIMES = 1, /* modification times come back, too */
+	OPERATION_FORCE = 2,
+	OPERATION_PATHS = 4, /* it was about some paths alone */
+};
+
+/* operation_name(): "op-00000001".  ret_name: OPERATION_NAME_BYTES. */
+void operation_name(uint32_t number, char *ret_name);
+
+/* operation_is_name(): is it the name of an operation's directory, and of which? */
+bool operation_is_name(const char *name, uint32_t *ret_number);
+
+/* operation_read_head(): the head of an operation's plan, as it stands.
+ *
+ * directory: descriptor of the directory of undo records.  Returns 0; -ENOENT: none, or one whose
+ * plan was not finished; -EBADMSG: damaged. */
+int operation_read_head(int directory, uint32_t number, struct operation_head *ret_head);
+
+/* operation_set(): sets its state, or which redo took it back. */
+int operation_set_state(int directory, uint32_t number, enum operation_state state);
+int operation_set_redone(int directory, uint32_t number, uint32_t redone_by);
+
+/* operation_list(): the numbers of the operations that have a plan, in their order.
+ *
+ * ret_numbers: free() them.  Returns 0 or a negative errno. */
+int operation_list(int directory, uint32_t **ret_numbers, size_t *ret_count);
+
+#endif

@@ -1,0 +1,237 @@
+/* What an undo changes, on record: see operation_log.h. */
+#include "cli/undo/operation_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cli/undo/file_copy.h"
+#include "cli/undo/operation.h"
+#include "cli/undo/pack_reader.h"
+#include "tracker/content/pack_check.h"
+#include "tracker/content/pack_name.h"
+#include "tracker/sys/sys.h"
+
+enum { NOTES_MAX = 4, PIECES = 4 };
+
+#define NO_PLACE UINT64_MAX
+
+int operation_log_open(int directory, uint32_t number, struct operation_log *ret_log)
+{
+	char name[OPERATION_NAME_BYTES], path[64];
+	struct pack_reader reader;
+	struct pack_entry entry;
+	int got;
+
+	*ret_log = (struct operation_log){ .directory = -1, .part = -1 };
+	operation_name(number, name);
+	ret_log->directory = openat(directory, name,
+				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret_log->directory < 0)
+		return -errno;
+	ret_log->buffer = malloc(PACK_INLINE_BYTES_MAX);
+	if (!ret_log->buffer)
+		return -ENOMEM;
+	/* Behind what an interrupted one wrote, in a part of its own: the last may be torn. */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", ret_log->directory);
+	int error = pack_reader_open(path, &reader);
+	if (error < 0)
+		return error;
+	while ((got = pack_reader_next(&reader, &entry)) > 0)
+		;
+	if (reader.part_count)
+		ret_log->next = ((uint64_t)reader.parts[reader.part_count - 1] + 1) *
+				PACK_PART_BYTES;
+	pack_reader_close(&reader);
+	return got;
+}
+
+void operation_log_close(struct operation_log *log)
+{
+	if (log->part >= 0)
+		(void)close(log->part);
+	if (log->directory >= 0)
+		(void)close(log->directory);
+	free(log->buffer);
+	*log = (struct operation_log){ .directory = -1, .part = -1 };
+}
+
+/* ---- places ---- */
+
+static uint64_t size_of(const struct operation_note *note)
+{
+	return pack_size_bytes(strlen(note->path), note->other ? strlen(note->other) : 0,
+			       note->held == PACK_INLINE ? note->version.size_bytes : 0);
+}
+
+/* A place for so many bytes in one part. */
+static uint64_t reserve(struct operation_log *log, uint64_t size_bytes)
+{
+	uint64_t place = log->next;
+
+	if (place / PACK_PART_BYTES != (place + size_bytes - 1) / PACK_PART_BYTES)
+		place = (place / PACK_PART_BYTES + 1) * PACK_PART_BYTES;
+	log->next = place + size_bytes;
+	return place;
+}
+
+static int open_part(struct operation_log *log, uint64_t place)
+{
+	char name[PACK_PART_NAME_BYTES];
+	uint32_t number = pack_part_of(place);
+
+	if (log->part >= 0 && log->part_number == number)
+		return 0;
+	if (log->part >= 0)
+		(void)close(log->part);
+	pack_part_name(number, name);
+	log->part = openat(log->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	log->part_number = number;
+	return log->part < 0 ? -errno : 0;
+}
+
+/* ---- contents ---- */
+
+static int keep_inline(struct operation_log *log, struct operation_note *note, int fd)
+{
+	size_t size = 0;
+	ssize_t got;
+
+	while (size < note->before.size_bytes &&
+	       (got = pread(fd, log->buffer + size, (size_t)note->before.size_bytes - size,
+			    (off_t)size)) != 0) {
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		size += got > 0 ? (size_t)got : 0;
+	}
+	if (size != note->before.size_bytes)
+		return -EAGAIN;
+	note->held = PACK_INLINE;
+	note->content = log->buffer;
+	note->version = version_of_bytes(log->buffer, size);
+	return 0;
+}
+
+static int keep_copy(struct operation_log *log, struct operation_note *note, int fd,
+		     const char *name)
+{
+	int copy = openat(log->directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (copy < 0)
+		return -errno;
+	int error = file_copy(fd, copy, note->before.size_bytes);
+	struct content content;
+	if (error == 0)
+		error = content_of_descriptor(copy, note->before.size_bytes, &content);
+	if (error == 0 && content.version.size_bytes != note->before.size_bytes)
+		error = -EAGAIN;
+	(void)close(copy);
+	if (error < 0) {
+		(void)unlinkat(log->directory, name, 0);
+		return error;
+	}
+	note->held = PACK_COPY;
+	note->version = content.version;
+	return 0;
+}
+
+int operation_log_keep(struct operation_log *log, struct operation_note *note, int fd,
+		       int directory, const char *name)
+{
+	char files[PACK_PART_NAME_BYTES], copy[PACK_FILE_NAME_BYTES];
+
+	note->place = NO_PLACE;
+	note->held = PACK_NOT_TAKEN;
+	if (!S_ISREG(note->before.mode))
+		return 0;
+	if (note->before.size_bytes <= PACK_INLINE_BYTES_MAX && fd >= 0)
+		return keep_inline(log, note, fd);
+	note->place = reserve(log, size_of(note));
+	pack_files_name(pack_part_of(note->place), files);
+	if (mkdirat(log->directory, files, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	pack_file_name(note->place, copy);
+	if (directory >= 0 && note->before.nlink == 1 &&
+	    linkat(directory, name, log->directory, copy, 0) == 0) {
+		note->held = PACK_LINK;
+		return 0;
+	}
+	return fd < 0 ? -EACCES : keep_copy(log, note, fd, copy);
+}
+
+/* ---- records ---- */
+
+static struct pack_record form(const struct operation_note *note)
+{
+	struct pack_record record = {
+		.magic = PACK_MAGIC,
+		.place = note->place,
+		.size_bytes = (uint32_t)size_of(note),
+		.path_bytes = (uint16_t)strlen(note->path),
+		.other_bytes = (uint16_t)(note->other ? strlen(note->other) : 0),
+		.content_bytes = note->held == PACK_INLINE ? (uint32_t)note->version.size_bytes : 0,
+		.kind = (uint8_t)note->kind,
+		.held = (uint8_t)note->held,
+		.reason = (uint8_t)note->reason,
+		.what = (uint8_t)note->what,
+		.time_realtime_ns = sys_realtime_ns(),
+		.flags = note->flags,
+		.pid = (uint32_t)getpid(),
+		.before = note->before,
+		.version = note->version,
+	};
+
+	record.check = pack_check(&record, note->path, note->other ? note->other : "");
+	return record;
+}
+
+int operation_log_write(struct operation_log *log, struct operation_note *notes, size_t count)
+{
+	static const char ZEROES[PACK_UNIT_BYTES];
+	struct pack_record records[NOTES_MAX];
+	struct iovec pieces[PIECES + 1];
+	int error = 0;
+
+	for (size_t i = 0; i < count && error == 0; i++) {
+		struct operation_note *note = &notes[i];
+		bool has_file = note->held == PACK_LINK || note->held == PACK_COPY;
+		if (!has_file)
+			note->place = reserve(log, size_of(note));
+		records[i] = form(note);
+		error = open_part(log, note->place);
+		if (error < 0)
+			break;
+		size_t used = sizeof(records[i]) + records[i].path_bytes + records[i].other_bytes +
+			      records[i].content_bytes;
+		pieces[0] = (struct iovec){ &records[i], sizeof(records[i]) };
+		pieces[1] = (struct iovec){ (void *)(uintptr_t)note->path, records[i].path_bytes };
+		pieces[2] = (struct iovec){ (void *)(uintptr_t)note->other,
+					    records[i].other_bytes };
+		pieces[3] = (struct iovec){ (void *)(uintptr_t)note->content,
+					    records[i].content_bytes };
+		pieces[4] = (struct iovec){ (void *)(uintptr_t)ZEROES,
+					    records[i].size_bytes - used };
+		ssize_t put = pwritev(log->part, pieces, PIECES + 1,
+				      (off_t)(note->place % PACK_PART_BYTES));
+		error = put < 0 ? -errno : (size_t)put != records[i].size_bytes ? -ENOSPC : 0;
+		if (error < 0)
+			operation_log_fail(log, notes, i);
+	}
+	return error;
+}
+
+void operation_log_fail(struct operation_log *log, const struct operation_note *notes, size_t count)
+{
+	const uint32_t failed = PACK_FAILED;
+
+	for (size_t i = 0; i < count; i++)
+		if (open_part(log, notes[i].place) == 0)
+			(void)pwrite(log->part, &failed, sizeof(failed),
+				     (off_t)(notes[i].place % PACK_PART_BYTES +
+					     offsetof(struct pack_record, result)));
+}

@@ -1,0 +1,195 @@
+/* Which changes are made undone, and which are left: see schedule_make.h. */
+#include "cli/undo/schedule_judge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/argument.h"
+#include "tracker/content/version.h"
+
+static int compare(const void *path, const void *change)
+{
+	return strcmp(path, ((const struct tree_change *)change)->path);
+}
+
+const struct tree_change *making_find(const struct making *making, const char *path)
+{
+	return making->changes->count
+		       ? bsearch(path, making->changes->changes, making->changes->count,
+				 sizeof(struct tree_change), compare)
+		       : NULL;
+}
+
+const struct tree_change *making_carrier(const struct making *making,
+					 const struct tree_change *change)
+{
+	char path[PACK_PATH_BYTES_MAX + 1];
+
+	if (strlen(change->path) >= sizeof(path))
+		return NULL;
+	strcpy(path, change->path);
+	for (char *slash; (slash = strrchr(path, '/')) && slash != path;) {
+		*slash = '\0';
+		const struct tree_change *above = making_find(making, path);
+		if (!above || !above->moved_from)
+			continue;
+		size_t length = strlen(above->moved_from);
+		bool along = strncmp(change->moved_from, above->moved_from, length) == 0 &&
+			     strcmp(change->moved_from + length, change->path + strlen(path)) == 0;
+		return along ? above : NULL;
+	}
+	return NULL;
+}
+
+/* ---- contents ---- */
+
+bool making_has_content(const struct making *making, const struct tree_entry *wanted,
+			const char *path)
+{
+	struct content content;
+	struct stat stat;
+	bool same = false;
+
+	if (S_ISLNK(wanted->mode)) {
+		char target[PACK_PATH_BYTES_MAX + 1], *kept;
+		ssize_t length = readlink(path, target, sizeof(target));
+		size_t size;
+		if (length < 0 ||
+		    tree_entry_read(making->records, wanted, sizeof(target), &kept, &size) < 0)
+			return false;
+		same = (size_t)length == size && memcmp(target, kept, size) == 0;
+		free(kept);
+		return same;
+	}
+	if (version_is_none(&wanted->version))
+		return false;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+	    (uint64_t)stat.st_size == wanted->version.size_bytes &&
+	    content_of_descriptor(fd, (uint64_t)stat.st_size, &content) == 0)
+		same = version_equal(&content.version, &wanted->version);
+	(void)close(fd);
+	return same;
+}
+
+/* ---- fates ---- */
+
+static bool is_meant(const struct making *making, const char *path)
+{
+	char *const *paths = making->options->paths;
+
+	for (; path && paths && *paths; paths++)
+		if (argument_is_below(path, *paths))
+			return true;
+	return !making->options->paths;
+}
+
+static bool is_already(const struct making *making, const struct tree_change *change)
+{
+	const struct tree_entry *was = &change->before, *now = &change->after;
+
+	if (change->moved_from || change->moved_to || !was->known || was->exists != now->exists)
+		return false;
+	if (!was->exists)
+		return true;
+	bool same = was->mode == now->mode && was->uid == now->uid && was->gid == now->gid &&
+		    !was->attributes;
+	if (!same || S_ISDIR(was->mode) || was->content == TREE_NO_CONTENT)
+		return same && was->rdev == now->rdev;
+	if (!S_ISLNK(was->mode) && was->mtime_ns != now->mtime_ns)
+		return false;
+	if (was->dev == now->dev && was->ino == now->ino && was->mtime_ns == now->mtime_ns)
+		return was->size_bytes == now->size_bytes;
+	return was->content == TREE_KEPT && making_has_content(making, was, change->path);
+}
+
+static unsigned fate_of(const struct making *making, const struct tree_change *change)
+{
+	bool force = making->options->force;
+
+	if (!is_meant(making, change->path) &&
+	    (!change->moved_from || !is_meant(making, change->moved_from)) &&
+	    (!change->moved_to || !is_meant(making, change->moved_to)))
+		return FATE_APART;
+	if (is_already(making, change))
+		return FATE_ALREADY;
+	if (!change->before.known || change->before.content == TREE_LOST)
+		return FATE_LEFT + SCHEDULE_LOST;
+	if (change->conflict && !force)
+		return FATE_LEFT + SCHEDULE_CONFLICT;
+	if (change->left == TREE_CHANGED_SINCE && !force)
+		return FATE_LEFT + SCHEDULE_EXTERNAL;
+	return FATE_OPEN;
+}
+
+static bool is_left(unsigned fate)
+{
+	return fate >= FATE_LEFT;
+}
+
+/* Both ends of a rename are left where one is; and what is below a directory that stays.  Returns
+ * whether that changed something. */
+static bool spread(struct making *making)
+{
+	const struct tree_changes *changes = making->changes;
+	bool spreads = false;
+
+	for (size_t i = 0; i < changes->count; i++) {
+		const struct tree_change *change = &changes->changes[i];
+		if (!change->moved_from)
+			continue;
+		const struct tree_change *was = making_find(making, change->moved_from);
+		const struct tree_change *carrier = making_carrier(making, change);
+		unsigned char *here = &making->fates[i];
+		unsigned char *there = was ? &making->fates[was - changes->changes] : here;
+		unsigned carried = carrier ? making->fates[carrier - changes->changes] : FATE_OPEN;
+		unsigned left = is_left(*here)     ? *here
+				: is_left(*there)  ? *there
+				: is_left(carried) ? carried
+						   : FATE_OPEN;
+		if (left == FATE_OPEN || (is_left(*here) && is_left(*there)))
+			continue;
+		*here = is_left(*here) ? *here : (unsigned char)left;
+		*there = is_left(*there) ? *there : (unsigned char)left;
+		spreads = true;
+	}
+	return spreads;
+}
+
+static int report_left(struct making *making)
+{
+	struct schedule_report *report = making->report;
+
+	report->left = calloc(making->changes->count + 1, sizeof(*report->left));
+	if (!report->left)
+		return -ENOMEM;
+	for (size_t i = 0; i < making->changes->count; i++) {
+		const struct tree_change *change = &making->changes->changes[i];
+		report->same += making->fates[i] == FATE_ALREADY;
+		if (is_left(making->fates[i]))
+			report->left[report->left_count++] = (struct schedule_left){
+				.path = change->path,
+				.reason = (enum schedule_reason)(making->fates[i] - FATE_LEFT),
+				.lost = change->before.known ? change->before.lost : TREE_MISSING,
+			};
+	}
+	return 0;
+}
+
+int making_judge(struct making *making)
+{
+	making->fates = calloc(making->changes->count + 1, 1);
+	if (!making->fates)
+		return -ENOMEM;
+	for (size_t i = 0; i < making->changes->count; i++)
+		making->fates[i] = (unsigned char)fate_of(making, &making->changes->changes[i]);
+	while (spread(making))
+		;
+	return report_left(making);
+}

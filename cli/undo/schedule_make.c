@@ -1,0 +1,299 @@
+/* The plan of an undo, made from changes: see schedule_make.h. */
+#include "cli/undo/schedule_make.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/undo/schedule_judge.h"
+#include "cli/undo/schedule_links.h"
+
+enum { STAGED_BYTES = PACK_PATH_BYTES_MAX + 1, PERMISSIONS = 07777, SPECIAL = 06000 };
+
+/* ---- items ---- */
+
+static struct pack_state state_of(const struct tree_entry *entry)
+{
+	return entry->exists ? (struct pack_state){
+		.dev = entry->dev,
+		.ino = entry->ino,
+		.size_bytes = entry->size_bytes,
+		.mtime_ns = entry->mtime_ns,
+		.ctime_ns = entry->ctime_ns,
+		.rdev = entry->rdev,
+		.mode = entry->mode,
+		.uid = entry->uid,
+		.gid = entry->gid,
+		.nlink = entry->nlink,
+	} : (struct pack_state){ .mode = 0 };
+}
+
+/* Never comes back: the program may be another one now. */
+static uint32_t mode_of(const struct tree_entry *wanted)
+{
+	return S_ISREG(wanted->mode) ? wanted->mode & ~(uint32_t)SPECIAL : wanted->mode;
+}
+
+static int add(struct making *making, enum schedule_kind kind, const char *path, const char *other,
+	       const struct tree_entry *wanted, const struct tree_entry *found)
+{
+	struct schedule_item *item = schedule_add(making->plan, kind, path, other,
+						  wanted ? wanted->record : NULL);
+
+	if (!item)
+		return -ENOMEM;
+	if (wanted) {
+		item->wanted = state_of(wanted);
+		item->wanted.mode = mode_of(wanted);
+		item->flags = making->options->times ? SCHEDULE_MTIME : 0;
+	}
+	if (found)
+		item->found = state_of(found);
+	return 0;
+}
+
+/* Where what has a name now waits for its place. */
+static void staged_path(const struct making *making, const struct tree_change *change,
+			char *ret_path)
+{
+	(void)snprintf(ret_path, STAGED_BYTES, "%s/.seen-undo.%u/%zu", making->options->workspace,
+		       (unsigned)making->options->number,
+		       (size_t)(change - making->changes->changes));
+}
+
+static int add_attributes(struct making *making, const char *path, const struct tree_entry *wanted)
+{
+	int error = 0;
+
+	for (const struct tree_attribute *at = wanted->attributes; at && error == 0;
+	     at = at->next) {
+		const struct tree_attribute *older = wanted->attributes;
+		while (older != at && strcmp(older->record->other, at->record->other) != 0)
+			older = older->next;
+		if (older != at)
+			continue;
+		struct schedule_item *item = schedule_add(making->plan, SCHEDULE_ATTRIBUTE, path,
+							  at->record->other, at->record);
+		if (!item)
+			error = -ENOMEM;
+		else if (at->record->flags & PACK_NO_VALUE)
+			item->flags = SCHEDULE_NO_VALUE;
+	}
+	return error;
+}
+
+/* Mode, owner, and the time of what keeps its bytes. */
+static int add_meta(struct making *making, const char *path, const struct tree_entry *wanted,
+		    const struct tree_entry *found)
+{
+	bool directory = S_ISDIR(wanted->mode);
+	bool time = wanted->mtime_ns != found->mtime_ns && (!directory || making->options->times);
+
+	if (!time && ((mode_of(wanted) ^ found->mode) & PERMISSIONS) == 0 &&
+	    wanted->uid == found->uid && wanted->gid == found->gid)
+		return 0;
+	int error = add(making, SCHEDULE_META, path, NULL, wanted, found);
+	if (error == 0 && time)
+		making->plan->items[making->plan->count - 1].flags |= SCHEDULE_MTIME;
+	return error;
+}
+
+/* What is at `path` by then, of which `found` is known, becomes as wanted.  disk_path: where it is
+ * now. */
+static int add_adjust(struct making *making, const char *path, const struct tree_entry *wanted,
+		      const struct tree_entry *found, const char *disk_path)
+{
+	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
+	int error = add_attributes(making, path, wanted);
+
+	if (error < 0)
+		return error;
+	if (S_ISDIR(wanted->mode) ||
+	    (wanted->content == TREE_DISK && ((wanted->mode ^ found->mode) & S_IFMT) == 0) ||
+	    (wanted->content == TREE_KEPT && ((wanted->mode ^ found->mode) & S_IFMT) == 0 &&
+	     making_has_content(making, wanted, disk_path))) {
+		if (same_inode && wanted->nlink > 1 && !S_ISDIR(wanted->mode))
+			error = making_add_name(making, path, wanted, SCHEDULE_NAME_HOLDS);
+		return error ? error : add_meta(making, path, wanted, found);
+	}
+	bool in_place = same_inode && found->nlink > 1 && S_ISREG(wanted->mode);
+	error = add(making, in_place ? SCHEDULE_WRITE : SCHEDULE_SWAP, path, NULL, wanted, found);
+	if (error == 0 && wanted->nlink > 1 && S_ISREG(wanted->mode))
+		error = making_add_name(making, path, wanted,
+					in_place ? SCHEDULE_NAME_HOLDS : making->plan->count - 1);
+	return error;
+}
+
+static int add_new(struct making *making, const char *path, const struct tree_entry *wanted)
+{
+	int error;
+
+	if (S_ISDIR(wanted->mode)) {
+		error = add(making, SCHEDULE_MKDIR, path, NULL, wanted, NULL);
+		/* Its permissions come last: it may be read-only. */
+		return error ? error : add(making, SCHEDULE_META, path, NULL, wanted, NULL);
+	}
+	error = add(making, SCHEDULE_PUT, path, NULL, wanted, NULL);
+	if (error == 0 && wanted->nlink > 1)
+		error = making_add_name(making, path, wanted, making->plan->count - 1);
+	return error;
+}
+
+/* ---- a name ---- */
+
+static int note(struct making *making, enum schedule_verb verb, const struct tree_change *change,
+		const char *from)
+{
+	struct schedule_report *report = making->report;
+
+	report->lines[report->line_count++] = (struct schedule_line){
+		.verb = verb,
+		.path = change->path,
+		.from = from,
+		.directory = S_ISDIR(verb == SCHEDULE_VERB_REMOVE ? change->after.mode
+								  : change->before.mode),
+	};
+	return 0;
+}
+
+/* What has the name now goes.  ret_stays: it stays, and becomes what it was. */
+static int make_leave(struct making *making, const struct tree_change *change, bool *ret_stays)
+{
+	char staged[STAGED_BYTES];
+	const struct tree_entry *was = &change->before, *now = &change->after;
+
+	*ret_stays = false;
+	if (!now->exists)
+		return 0;
+	if (change->moved_from) {
+		if (making_carrier(making, change))
+			return 0;
+		staged_path(making, change, staged);
+		return add(making, SCHEDULE_STAGE, change->path, staged, NULL, now);
+	}
+	*ret_stays = was->exists && !change->moved_to && S_ISDIR(was->mode) == S_ISDIR(now->mode);
+	if (*ret_stays)
+		return 0;
+	if (!was->exists)
+		(void)note(making, SCHEDULE_VERB_REMOVE, change, NULL);
+	return add(making, S_ISDIR(now->mode) ? SCHEDULE_RMDIR : SCHEDULE_REMOVE, change->path,
+		   NULL, NULL, now);
+}
+
+/* What had the name before is there again. */
+static int make_arrive(struct making *making, const struct tree_change *change, bool stays)
+{
+	char staged[STAGED_BYTES];
+	const struct tree_entry *was = &change->before;
+	size_t items = making->plan->count;
+	int error = 0;
+
+	if (!was->exists)
+		return 0;
+	const struct tree_change *from = change->moved_to ? making_find(making, change->moved_to)
+							  : NULL;
+	if (!change->moved_to) {
+		error = stays ? add_adjust(making, change->path, was, &change->after, change->path)
+			      : add_new(making, change->path, was);
+		enum schedule_verb verb = SCHEDULE_VERB_META;
+		for (size_t i = items; i < making->plan->count; i++)
+			if (making->plan->items[i].kind != SCHEDULE_META &&
+			    making->plan->items[i].kind != SCHEDULE_ATTRIBUTE)
+				verb = SCHEDULE_VERB_RESTORE;
+		return error ? error : note(making, verb, change, NULL);
+	}
+	if (!from || !from->after.exists)
+		return 0;
+	if (!making_carrier(making, from)) {
+		staged_path(making, from, staged);
+		error = add(making, SCHEDULE_PLACE, change->path, staged, NULL, &from->after);
+		(void)note(making, SCHEDULE_VERB_RENAME, change, from->path);
+	} else {
+		(void)note(making, SCHEDULE_VERB_RESTORE, change, NULL);
+	}
+	return error ? error : add_adjust(making, change->path, was, &from->after, from->path);
+}
+
+/* ---- the order ---- */
+
+static int part_of(const struct schedule_item *item)
+{
+	switch (item->kind) {
+	case SCHEDULE_REMOVE:
+	case SCHEDULE_RMDIR:
+	case SCHEDULE_STAGE:
+		return 0;
+	case SCHEDULE_LINK:
+	case SCHEDULE_RELINK:
+		return 2;
+	case SCHEDULE_ATTRIBUTE:
+		return 3;
+	case SCHEDULE_META:
+		return 4;
+	default:
+		return 1;
+	}
+}
+
+static int by_order(const void *a, const void *b, void *data)
+{
+	const struct schedule *plan = data;
+	const struct schedule_item *left = a, *right = b;
+	int part = part_of(left);
+
+	if (part != part_of(right))
+		return part - part_of(right);
+	int order = strcmp(schedule_text(plan, left->path), schedule_text(plan, right->path));
+	if (order == 0) /* PLACE, then SWAP */
+		return (left->kind > right->kind) - (left->kind < right->kind);
+	return part == 0 || part == 4 ? -order : order;
+}
+
+static int make(struct making *making)
+{
+	const struct tree_changes *changes = making->changes;
+	bool stays;
+
+	making->report->lines = calloc(2 * changes->count + 1, sizeof(*making->report->lines));
+	int error = making->report->lines ? making_judge(making) : -ENOMEM;
+	for (size_t i = 0; i < changes->count && error == 0; i++) {
+		if (making->fates[i] != FATE_OPEN)
+			continue;
+		error = make_leave(making, &changes->changes[i], &stays);
+		if (error == 0)
+			error = make_arrive(making, &changes->changes[i], stays);
+	}
+	return error ? error : making_link(making);
+}
+
+int schedule_make(const struct tree_records *records, const struct tree_changes *changes,
+		  const struct schedule_options *options, struct schedule *ret_plan,
+		  struct schedule_report *ret_report)
+{
+	struct making making = { .records = records,
+				 .changes = changes,
+				 .options = options,
+				 .plan = ret_plan,
+				 .report = ret_report };
+
+	*ret_plan = (struct schedule){ .head = { .magic = OPERATION_MAGIC,
+						 .state = OPERATION_STARTED,
+						 .number = options->number } };
+	*ret_report = (struct schedule_report){ .line_count = 0 };
+	int error = make(&making);
+	free(making.fates);
+	free(making.names.names);
+	if (error == 0 && ret_plan->count)
+		qsort_r(ret_plan->items, ret_plan->count, sizeof(*ret_plan->items), by_order,
+			ret_plan);
+	return error ? error : schedule_resolve(ret_plan, records);
+}
+
+void schedule_report_free(struct schedule_report *report)
+{
+	free(report->lines);
+	free(report->left);
+	*report = (struct schedule_report){ .line_count = 0 };
+}

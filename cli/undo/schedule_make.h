@@ -1,0 +1,61 @@
+/* A plan (schedule.h) made from changes, and what a person is shown of it. */
+#ifndef SEEN_CLI_SCHEDULE_MAKE_H
+#define SEEN_CLI_SCHEDULE_MAKE_H
+
+#include "cli/undo/schedule.h"
+#include "cli/undo/tree_change.h"
+
+/* Why a path is left as it is. */
+enum schedule_reason {
+	SCHEDULE_EXTERNAL, /* an external program changed it since */
+	SCHEDULE_CONFLICT, /* a later step changed it */
+	SCHEDULE_LOST,     /* its content, or whether it was there, is not known: `lost` */
+	SCHEDULE_OCCUPIED, /* what was renamed cannot go back: something else is there */
+};
+
+struct schedule_left {
+	const char *path; /* borrowed from the changes */
+	enum schedule_reason reason;
+	enum tree_lost lost;
+};
+
+/* What a person is shown of a plan. */
+enum schedule_verb {
+	SCHEDULE_VERB_RESTORE,
+	SCHEDULE_VERB_REMOVE,
+	SCHEDULE_VERB_RENAME,
+	SCHEDULE_VERB_META
+};
+
+struct schedule_line {
+	enum schedule_verb verb;
+	const char *path; /* as it will be; REMOVE: as it is.  Borrowed from the changes */
+	const char *from; /* RENAME */
+	bool directory;
+};
+
+struct schedule_report {
+	struct schedule_line *lines;
+	size_t line_count;
+	struct schedule_left *left;
+	size_t left_count;
+	uint64_t same; /* paths that are as they were already */
+};
+
+struct schedule_options {
+	const char *workspace; /* absolute: staging lies in it */
+	char *const *paths;    /* absolute, ended by NULL: only what is there or below; NULL: all */
+	bool force, times;
+	uint32_t number; /* of the operation */
+};
+
+/* schedule_make(): the plan that makes changes undone.
+ *
+ * ret_plan, ret_report: schedule_free(), schedule_report_free() them, in any case.  Returns 0, -ENOMEM, or
+ * -EFBIG: too many. */
+int schedule_make(const struct tree_records *records, const struct tree_changes *changes,
+		  const struct schedule_options *options, struct schedule *ret_plan,
+		  struct schedule_report *ret_report);
+void schedule_report_free(struct schedule_report *report);
+
+#endif

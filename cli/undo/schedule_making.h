@@ -1,0 +1,38 @@
+/* A plan in the making: what its files share (schedule_make.c, schedule_judge.c, schedule_links.c). */
+#ifndef SEEN_CLI_SCHEDULE_MAKING_H
+#define SEEN_CLI_SCHEDULE_MAKING_H
+
+#include "cli/undo/schedule_make.h"
+
+/* A file that is to be one of several names of an inode. */
+struct schedule_name {
+	const char *path;                /* where it will be */
+	const struct tree_entry *wanted; /* nlink > 1 */
+	size_t item; /* that makes it; SCHEDULE_NAME_HOLDS: it is this inode already */
+};
+
+#define SCHEDULE_NAME_HOLDS SIZE_MAX
+
+struct schedule_names {
+	struct schedule_name *names;
+	size_t count;
+};
+
+struct making {
+	const struct tree_records *records;
+	const struct tree_changes *changes;
+	const struct schedule_options *options;
+	struct schedule *plan;
+	struct schedule_report *report;
+	struct schedule_names names;
+	unsigned char *fates; /* of each change: enum making_fate */
+};
+
+enum making_fate {
+	FATE_OPEN,
+	FATE_ALREADY, /* it is as it was */
+	FATE_APART,   /* not among the paths that are meant */
+	FATE_LEFT,    /* FATE_LEFT + enum schedule_reason */
+};
+
+#endif

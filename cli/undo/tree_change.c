@@ -1,0 +1,296 @@
+/* What a session changed between two points: see tree_change.h. */
+#include "cli/undo/tree_change.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/undo/tree_found.h"
+#include "cli/undo/tree_moved.h"
+#include "cli/undo/tree_state.h"
+#include "cli/undo/tree_walk.h"
+
+/* A record is written before its call. */
+#define SLACK_NS UINT64_C(2000000000)
+
+/* What the states of both ends are read from. */
+struct reading {
+	struct tree_walk *walk; /* of the range */
+	struct tree_walk *base; /* from the end to the range; NULL: the range has no end */
+	uint64_t end_ns;        /* of the last record of all */
+	struct tree_changes *changes;
+	const struct found_list *list;
+	bool list_moved;
+};
+
+/* ---- is it as the session left it? ---- */
+
+static enum tree_left left_of(const struct reading *reading, const struct tree_inode *inode,
+			      const struct tree_entry *now)
+{
+	if (reading->base)
+		return TREE_AS_LEFT;
+	if (!now->exists || (inode && inode->ino && inode->ino != now->ino))
+		return TREE_CHANGED_SINCE;
+	if ((now->mode & S_IFMT) == S_IFDIR)
+		return TREE_AS_LEFT;
+	/* Its writer was killed, or still writes: what is there is taken for the session's. */
+	if (inode && inode->changed)
+		return TREE_LEFT_OPEN;
+	if (!inode || !inode->left)
+		return (uint64_t)now->ctime_ns > reading->end_ns + SLACK_NS ? TREE_CHANGED_SINCE
+									    : TREE_LEFT_OPEN;
+	const struct pack_state *left = inode->left;
+	return left->size_bytes == now->size_bytes && left->mtime_ns == now->mtime_ns &&
+			       left->mode == now->mode && left->uid == now->uid &&
+			       left->gid == now->gid
+		       ? TREE_AS_LEFT
+		       : TREE_CHANGED_SINCE;
+}
+
+/* ---- changes ---- */
+
+static void note_records(struct tree_change *change, uint64_t first_ns, uint64_t last_ns,
+			 uint32_t process, uint32_t records)
+{
+	if (!change->first_time_ns || first_ns < change->first_time_ns)
+		change->first_time_ns = first_ns;
+	if (last_ns >= change->last_time_ns) {
+		change->last_time_ns = last_ns;
+		change->process = process;
+	}
+	change->records += records;
+}
+
+static void note_node(struct tree_change *change, const struct tree_node *node)
+{
+	note_records(change, node->first_time_ns, node->last_time_ns, node->process, node->records);
+	change->conflict = change->conflict || node->conflict;
+}
+
+/* What a renamed directory brought along to a name that another thing had before: its name before;
+ * NULL: nothing. */
+static const char *brought_along(const struct reading *reading, const char *path)
+{
+	char above[PATH_MAX], was[PATH_MAX], now[PATH_MAX];
+	const struct found *end = reading->list->items + reading->list->count;
+
+	if (strlen(path) >= sizeof(above))
+		return NULL;
+	strcpy(above, path);
+	for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
+		*slash = '\0';
+		const struct found *found = tree_found_at(reading->list, above);
+		while (found && found < end && !found->from && strcmp(found->path, above) == 0)
+			found++;
+		if (!found || found == end || strcmp(found->path, above) != 0)
+			continue;
+		if (snprintf(was, sizeof(was), "%s%s", found->from_path, path + strlen(above)) >=
+			    (int)sizeof(was) ||
+		    !tree_names_current(&reading->walk->names, was, now, sizeof(now)) ||
+		    strcmp(now, path) != 0)
+			return NULL;
+		return tree_memory_text(reading->walk->memory, was, strlen(was));
+	}
+	return NULL;
+}
+
+/* What is there at the end of the range against what the records say. */
+static void judge_left(const struct reading *reading, const struct found *items, size_t count,
+		       struct tree_change *change)
+{
+	char path[PATH_MAX];
+	const struct tree_inode *inode = NULL;
+	bool expected = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tree_node *node = items[i].from ? items[i].from : items[i].node;
+		if (items[i].gone) {
+			expected = true;
+			inode = items[i].gone->inode;
+		} else if (items[i].along_from) {
+			expected = true;
+			inode = NULL;
+		} else if (items[i].from || (node && node->state != TREE_ABSENT &&
+					     tree_node_current(node, path, sizeof(path)) &&
+					     strcmp(path, change->path) == 0)) {
+			expected = true;
+			inode = node->inode;
+		}
+	}
+	if (!expected && change->after.exists && !change->moved_from)
+		change->moved_from = brought_along(reading, change->path);
+	if (expected)
+		change->left = left_of(reading, inode, &change->after);
+	else if (!reading->base && change->after.exists && !change->moved_from)
+		change->left = TREE_CHANGED_SINCE;
+}
+
+static int change_of(struct reading *reading, const struct found *items, size_t count,
+		     struct tree_change *ret_change)
+{
+	struct tree_change change = { .path = items->path };
+	const struct tree_node *node = NULL;
+	char current[PATH_MAX];
+	int error;
+
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].node) {
+			node = items[i].node;
+			note_node(&change, node);
+		} else if (items[i].from) {
+			change.moved_from = items[i].from_path;
+			note_node(&change, items[i].from);
+		} else if (items[i].along_from) {
+			change.moved_from = items[i].along_from;
+		} else if (items[i].along_to) {
+			change.moved_to = items[i].along_to;
+		} else {
+			const struct tree_gone *gone = items[i].gone;
+			note_records(&change, gone->first_time_ns, gone->last_time_ns,
+				     gone->process, gone->records);
+			change.conflict = change.conflict || gone->conflict;
+		}
+	}
+	error = node ? tree_state_of_node(reading->walk, reading->base, node, &change.before)
+		     : tree_state_at(reading->walk, reading->base, change.path, &change.before);
+	if (error == 0)
+		error = tree_state_of_base(reading->walk, reading->base, change.path,
+					   &change.after);
+	if (error < 0)
+		return error;
+	if (node && node->state != TREE_ABSENT &&
+	    tree_node_current(node, current, sizeof(current))) {
+		if (strcmp(current, change.path) != 0) {
+			change.moved_to = tree_memory_text(reading->walk->memory, current,
+							   strlen(current));
+			error = change.moved_to ? 0 : -ENOMEM;
+		} else if (!node->bytes) {
+			change.metadata = node->metadata;
+			change.same_content = true;
+		}
+	}
+	judge_left(reading, items, count, &change);
+	*ret_change = change;
+	return error;
+}
+
+static bool is_nothing(const struct tree_change *change)
+{
+	return change->before.known && change->after.known && !change->before.exists &&
+	       !change->after.exists && !change->moved_from && !change->moved_to;
+}
+
+static int collect(struct reading *reading)
+{
+	struct found_list list = { .count = 0 };
+	struct tree_changes *changes = reading->changes;
+	int error = tree_found_read(reading->walk, &list);
+	if (error == 0 && reading->list_moved)
+		error = tree_moved_find(reading->walk, reading->base, &list);
+	tree_found_sort(&list);
+	size_t same;
+
+	reading->list = &list;
+	if (error == 0 && list.count) {
+		changes->changes = calloc(list.count, sizeof(*changes->changes));
+		error = changes->changes ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < list.count && error == 0; i += same) {
+		for (same = 1; i + same < list.count &&
+			       strcmp(list.items[i].path, list.items[i + same].path) == 0;
+		     same++)
+			;
+		struct tree_change *change = &changes->changes[changes->count];
+		error = change_of(reading, &list.items[i], same, change);
+		if (error == 0 && !is_nothing(change))
+			changes->count++;
+	}
+	free(list.items);
+	return error;
+}
+
+/* ---- the range ---- */
+
+static bool is_not_behind(const struct tree_record *record, const struct tree_range *range)
+{
+	if (range->to_place && record->operation == 0 && record->place >= range->to_place)
+		return false;
+	return !range->to_time_ns || record->time_ns < range->to_time_ns;
+}
+
+static bool is_in_range(const struct tree_record *record, const struct tree_range *range)
+{
+	return record->time_ns >= range->from_time_ns;
+}
+
+/* The index of the first record of the range, and of the first behind it. */
+static void bounds(const struct tree_records *records, const struct tree_range *range,
+		   size_t *ret_first, size_t *ret_end)
+{
+	size_t end = records->count, first = 0;
+
+	while (end > 0 && !is_not_behind(&records->records[end - 1], range))
+		end--;
+	/* An operation has the place of the packs that it came behind: what is before the first
+	 * record of the range is not of it. */
+	if (range->from_operation)
+		while (first < end && records->records[first].operation != range->from_operation)
+			first++;
+	else if (range->from_place)
+		while (first < end && (records->records[first].operation != 0 ||
+				       records->records[first].place < range->from_place))
+			first++;
+	*ret_first = first;
+	*ret_end = end;
+}
+
+static int step_back(struct tree_walk *walk, const struct tree_record *record,
+		     const struct tree_range *range)
+{
+	enum tree_selection selection = !is_in_range(record, range) ? TREE_NEUTRAL
+					: range->select ? range->select(record, range->data)
+							: TREE_SELECTED;
+
+	return selection == TREE_SELECTED ? tree_walk_back(walk, record)
+					  : tree_walk_pass(walk, record, selection == TREE_OTHER);
+}
+
+int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
+		      struct tree_changes *ret_changes)
+{
+	struct reading reading = { .walk = tree_walk_new(),
+				   .changes = ret_changes,
+				   .list_moved = range->list_moved };
+	size_t first, end;
+	int error = reading.walk ? 0 : -ENOMEM;
+
+	*ret_changes = (struct tree_changes){ .walk = reading.walk };
+	bounds(records, range, &first, &end);
+	if (error == 0 && end < records->count) {
+		reading.base = ret_changes->base = tree_walk_new();
+		error = reading.base ? 0 : -ENOMEM;
+	}
+	for (size_t i = records->count; i > end && error == 0; i--)
+		error = tree_walk_back(reading.base, &records->records[i - 1]);
+	for (size_t i = end; i > first && error == 0; i--)
+		error = step_back(reading.walk, &records->records[i - 1], range);
+	for (size_t i = 0; i < records->count; i++)
+		if (records->records[i].time_ns > reading.end_ns)
+			reading.end_ns = records->records[i].time_ns;
+	if (error == 0)
+		error = collect(&reading);
+	ret_changes->records = reading.walk ? reading.walk->records : 0;
+	return error;
+}
+
+void tree_changes_free(struct tree_changes *changes)
+{
+	free(changes->changes);
+	tree_walk_free(changes->walk);
+	tree_walk_free(changes->base);
+	*changes = (struct tree_changes){ .count = 0 };
+}

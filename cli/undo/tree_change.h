@@ -1,0 +1,80 @@
+/*
+ * What a session changed between two points: for each path the state before and the state after.
+ *
+ * The model walks the undo records (tracker/content/pack.h) from the youngest to the oldest, and
+ * takes each one back in a tree of names that begins as what is on disk now.  A rename takes a
+ * whole subtree with it; names of one inode share its state.
+ *
+ * A change is about one name.  What was renamed from A to B is two changes: A, with `moved_to` B,
+ * and B, with `moved_from` A.  Of a renamed directory it is these two, and the ones of the names
+ * below that were changed by themselves; all else below it moved along unmentioned.
+ */
+#ifndef SEEN_CLI_TREE_CHANGE_H
+#define SEEN_CLI_TREE_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/undo/tree_entry.h"
+#include "cli/undo/tree_record.h"
+
+/* What is on disk against what the session left there. */
+enum tree_left {
+	TREE_AS_LEFT,
+	TREE_LEFT_OPEN, /* how the session left it is not known: its writer was killed, or still writes */
+	TREE_CHANGED_SINCE, /* an external program changed, made or removed it since */
+};
+
+struct tree_change {
+	const char *path; /* absolute */
+	const char *
+		moved_from; /* what is there after had this name before; NULL: it had not another */
+	const char *moved_to; /* what was there before has this name after; NULL: not another */
+	struct tree_entry before, after;
+	/* The range selects records: later ones that it does not select changed it, too. */
+	bool conflict;
+	enum tree_left left; /* is what is on disk what the session left? */
+	/* Only its metadata changed, and of that these: bits of 1 << enum pack_metadata. */
+	unsigned metadata;
+	bool same_content; /* the bytes are certainly the same; not set for what moved and was not opened */
+	uint64_t first_time_ns, last_time_ns; /* of the records that changed it; realtime */
+	uint32_t process; /* of the last of them: journal number of START or FORK */
+	uint32_t records;
+};
+
+enum tree_selection {
+	TREE_SELECTED,
+	TREE_OTHER,   /* left as it is; a conflict with earlier ones that are selected */
+	TREE_NEUTRAL, /* left as it is; no conflict: another one takes it back */
+};
+
+/* Which records are meant. */
+struct tree_range {
+	uint64_t from_place;     /* this one and later, of the session's processes */
+	uint32_t from_operation; /* this undo or redo and what came behind it; 0: not by that */
+	uint64_t from_time_ns;
+	uint64_t to_place;   /* only earlier ones; 0: no end, the state after is what is on disk */
+	uint64_t to_time_ns; /* likewise; 0: no end */
+	/* Of these, the selected ones; NULL: all.  Only for ranges without an end. */
+	enum tree_selection (*select)(const struct tree_record *record, void *data);
+	void *data;
+	bool list_moved; /* all that a renamed directory took along is listed, too */
+};
+
+struct tree_changes {
+	struct tree_change *changes; /* in the order of `path`, by bytes */
+	size_t count;
+	uint64_t records;              /* walked */
+	struct tree_walk *walk, *base; /* they own the texts */
+};
+
+/* tree_changes_read(): what changed in a range.
+ *
+ * ret_changes: tree_changes_free() it, before the records are closed.  Returns 0 or -ENOMEM. */
+int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
+		      struct tree_changes *ret_changes);
+void tree_changes_free(struct tree_changes *changes);
+
+#endif

@@ -1,0 +1,502 @@
+/* The walk through undo records: see tree_walk.h. */
+#include "cli/undo/tree_walk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INODES_MIN = 1024 };
+
+struct tree_walk *tree_walk_new(void)
+{
+	struct tree_walk *walk = calloc(1, sizeof(*walk));
+
+	if (!walk)
+		return NULL;
+	walk->memory = tree_memory_new();
+	walk->inodes = calloc(INODES_MIN, sizeof(struct tree_inode *));
+	walk->inode_mask = INODES_MIN - 1;
+	if (!walk->memory || !walk->inodes || tree_names_init(&walk->names, walk->memory) < 0) {
+		tree_walk_free(walk);
+		return NULL;
+	}
+	return walk;
+}
+
+void tree_walk_free(struct tree_walk *walk)
+{
+	if (!walk)
+		return;
+	tree_names_destroy(&walk->names);
+	free(walk->inodes);
+	tree_memory_free(walk->memory);
+	free(walk);
+}
+
+/* ---- inodes ---- */
+
+static uint64_t inode_hash(uint64_t dev, uint64_t ino)
+{
+	return (ino * UINT64_C(0x9e3779b97f4a7c15) ^ dev) >> 16;
+}
+
+static void grow(struct tree_walk *walk)
+{
+	size_t size = 2 * (walk->inode_mask + 1);
+	struct tree_inode **table = calloc(size, sizeof(struct tree_inode *));
+
+	if (!table)
+		return; /* it gets slower */
+	for (size_t i = 0; i <= walk->inode_mask; i++) {
+		struct tree_inode *list = NULL, *inode, *next;
+		/* The youngest stays before others of its number: the list is turned round twice. */
+		for (inode = walk->inodes[i]; inode; inode = next) {
+			next = inode->next;
+			inode->next = list;
+			list = inode;
+		}
+		for (inode = list; inode; inode = next) {
+			next = inode->next;
+			struct tree_inode **at =
+				&table[inode_hash(inode->dev, inode->ino) & (size - 1)];
+			inode->next = *at;
+			*at = inode;
+		}
+	}
+	free(walk->inodes);
+	walk->inodes = table;
+	walk->inode_mask = size - 1;
+}
+
+/* As an inode that was not met yet: what is known of others of its number is of later ones. */
+static struct tree_inode *inode_new(struct tree_walk *walk, const struct pack_state *state)
+{
+	struct tree_inode *inode = tree_memory_get(walk->memory, sizeof(*inode));
+
+	if (!inode)
+		return NULL;
+	inode->dev = state->dev;
+	inode->ino = state->ino;
+	inode->creation_ns = state->creation_ns;
+	if (!state->ino)
+		return inode; /* not known: nothing else is the same */
+	struct tree_inode **at =
+		&walk->inodes[inode_hash(state->dev, state->ino) & walk->inode_mask];
+	inode->next = *at;
+	*at = inode;
+	if (++walk->inode_count > walk->inode_mask)
+		grow(walk);
+	return inode;
+}
+
+struct tree_inode *tree_walk_inode(const struct tree_walk *walk, const struct pack_state *state)
+{
+	struct tree_inode *inode =
+		state->ino ? walk->inodes[inode_hash(state->dev, state->ino) & walk->inode_mask]
+			   : NULL;
+
+	while (inode && (inode->ino != state->ino || inode->dev != state->dev ||
+			 (inode->creation_ns && state->creation_ns &&
+			  inode->creation_ns != state->creation_ns)))
+		inode = inode->next;
+	return inode;
+}
+
+static struct tree_inode *inode_get(struct tree_walk *walk, const struct pack_state *state)
+{
+	struct tree_inode *inode = tree_walk_inode(walk, state);
+
+	return inode ? inode : inode_new(walk, state);
+}
+
+/* The session left it so: unless a later record says otherwise. */
+static void note_left(struct tree_inode *inode, const struct pack_state *state)
+{
+	if (!inode->left && !inode->changed && state->ino)
+		inode->left = state;
+}
+
+static void note_changed(struct tree_inode *inode)
+{
+	inode->changed = inode->changed || !inode->left;
+}
+
+/* ---- nodes ---- */
+
+/* Is there something by this name at the walk's point? */
+static bool is_present(const struct tree_node *node)
+{
+	char path[PATH_MAX];
+
+	return node->state == TREE_OBJECT ||
+	       (node->state == TREE_INHERITS && tree_node_current(node, path, sizeof(path)));
+}
+
+static void touch(struct tree_walk *walk, struct tree_node *node, const struct tree_record *record)
+{
+	node->touched = true;
+	node->records++;
+	node->first_time_ns = record->time_ns;
+	if (!node->last_time_ns) {
+		node->last_time_ns = record->time_ns;
+		node->process = record->process;
+	}
+	for (const struct tree_node *at = walk->has_other ? node : NULL; at; at = at->parent)
+		node->conflict = node->conflict || at->other;
+}
+
+static struct tree_object *object_new(struct tree_walk *walk, struct tree_inode *inode)
+{
+	struct tree_object *object = tree_memory_get(walk->memory, sizeof(*object));
+
+	if (object) {
+		object->inode = inode;
+		inode->object = object;
+	}
+	return object;
+}
+
+/* What there is now at its name was not there. */
+static int make_absent(struct tree_walk *walk, struct tree_node *node)
+{
+	char path[PATH_MAX];
+
+	if (node->state != TREE_ABSENT && tree_node_current(node, path, sizeof(path))) {
+		struct tree_gone *gone = tree_memory_get(walk->memory, sizeof(*gone));
+		if (!gone)
+			return -ENOMEM;
+		*gone = (struct tree_gone){
+			.next = walk->gone,
+			.current_path = tree_memory_text(walk->memory, path, strlen(path)),
+			.inode = node->inode,
+			.first_time_ns = node->first_time_ns,
+			.last_time_ns = node->last_time_ns,
+			.process = node->process,
+			.records = node->records,
+			.conflict = node->conflict,
+		};
+		if (!gone->current_path)
+			return -ENOMEM;
+		walk->gone = gone;
+	}
+	node->state = TREE_ABSENT;
+	node->current = TREE_CURRENT_NONE;
+	node->object = NULL;
+	node->inode = NULL;
+	node->bytes = true;
+	return 0;
+}
+
+/* What it is now stays known when it gets another name. */
+static int pin_current(struct tree_walk *walk, struct tree_node *node)
+{
+	char path[PATH_MAX];
+
+	if (node->current != TREE_CURRENT_BELOW)
+		return 0;
+	if (!tree_node_current(node, path, sizeof(path))) {
+		node->current = TREE_CURRENT_NONE;
+		return 0;
+	}
+	node->current = TREE_CURRENT_AT;
+	node->current_path = tree_memory_text(walk->memory, path, strlen(path));
+	return node->current_path ? 0 : -ENOMEM;
+}
+
+/* ---- kinds ---- */
+
+/* The object of a record's state. */
+static struct tree_object *object_of(struct tree_walk *walk, struct tree_node *node,
+				     const struct pack_state *state)
+{
+	struct tree_inode *inode = inode_get(walk, state);
+
+	if (!inode)
+		return NULL;
+	struct tree_object *object = inode->object ? inode->object : object_new(walk, inode);
+	if (!object)
+		return NULL;
+	if (!node->inode && node->state == TREE_INHERITS)
+		node->inode = inode;
+	node->object = object;
+	return object;
+}
+
+static int back_removed(struct tree_walk *walk, struct tree_node *node,
+			const struct tree_record *record)
+{
+	const struct pack_state *state = &record->before;
+	const struct tree_inode *was = node->object  ? node->object->inode
+				       : node->inode ? node->inode
+						     : NULL;
+	bool same = node->state != TREE_ABSENT && was && was->ino == state->ino &&
+		    was->dev == state->dev;
+	bool last_name = (state->mode & S_IFMT) == S_IFDIR || state->nlink <= 1;
+	struct tree_object *object = NULL;
+
+	if (!same && last_name) {
+		struct tree_inode *inode = inode_new(walk, state);
+		object = inode ? object_new(walk, inode) : NULL;
+		node->object = object;
+	} else {
+		object = object_of(walk, node, state);
+	}
+	if (!object)
+		return -ENOMEM;
+	if (!same) /* else the call was not made: the thing is there yet */
+		node->current = TREE_CURRENT_NONE;
+	object->state = *state;
+	object->bytes = TREE_BYTES_RECORD;
+	object->record = record;
+	node->state = TREE_OBJECT;
+	node->bytes = true;
+	return 0;
+}
+
+static int back_content(struct tree_walk *walk, struct tree_node *node,
+			const struct tree_record *record)
+{
+	struct tree_object *object = object_of(walk, node, &record->before);
+
+	if (!object)
+		return -ENOMEM;
+	if (!record->failed)
+		note_changed(object->inode);
+	object->state = record->before;
+	object->bytes = TREE_BYTES_RECORD;
+	object->record = record;
+	node->state = TREE_OBJECT;
+	node->bytes = true;
+	return 0;
+}
+
+static int set_attribute(struct tree_walk *walk, struct tree_object *object,
+			 const struct tree_record *record)
+{
+	struct tree_attribute *attribute = tree_memory_get(walk->memory, sizeof(*attribute));
+
+	if (!attribute)
+		return -ENOMEM;
+	/* The older one comes first in the list, and counts. */
+	*attribute = (struct tree_attribute){ .next = object->attributes, .record = record };
+	object->attributes = attribute;
+	return 0;
+}
+
+static int back_metadata(struct tree_walk *walk, struct tree_node *node,
+			 const struct tree_record *record)
+{
+	bool was_absent = node->state == TREE_ABSENT;
+	struct tree_object *object = object_of(walk, node, &record->before);
+
+	if (!object)
+		return -ENOMEM;
+	if (node->state != TREE_OBJECT && was_absent) {
+		object->bytes = TREE_BYTES_RECORD;
+		object->record = record;
+	}
+	note_changed(object->inode);
+	object->state = record->before;
+	node->state = TREE_OBJECT;
+	node->metadata |= 1U << record->what;
+	if (record->what == PACK_ATTRIBUTE || record->what == PACK_NO_ATTRIBUTE)
+		return set_attribute(walk, object, record);
+	return 0;
+}
+
+static int back_linked(struct tree_walk *walk, struct tree_node *node,
+		       const struct tree_record *record)
+{
+	struct tree_node *made = tree_names_get(&walk->names, record->other);
+	struct tree_inode *inode = inode_get(walk, &record->before);
+
+	if (!made || !inode)
+		return -ENOMEM;
+	note_left(inode, &record->before);
+	if (!made->inode && made->state == TREE_INHERITS)
+		made->inode = inode;
+	touch(walk, made, record);
+	int error = make_absent(walk, made);
+	if (error == 0 && inode->object && node->state == TREE_INHERITS) {
+		/* What was written by the other name is written here. */
+		touch(walk, node, record);
+		node->state = TREE_OBJECT;
+		node->object = inode->object;
+		node->inode = node->inode ? node->inode : inode;
+		node->bytes = node->bytes || inode->object->bytes == TREE_BYTES_RECORD;
+	}
+	return error;
+}
+
+/* Is the one path below the other? */
+static bool is_below(const char *path, const char *above)
+{
+	size_t length = strlen(above);
+
+	return strncmp(path, above, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+/* The name that something was renamed to was free before, as far as this record goes. */
+static int leave_free(struct tree_walk *walk, const char *path, const struct tree_record *record)
+{
+	struct tree_node *node = tree_names_get(&walk->names, path);
+
+	if (!node)
+		return -ENOMEM;
+	node->state = TREE_ABSENT;
+	node->current = TREE_CURRENT_NONE;
+	node->bytes = true;
+	touch(walk, node, record);
+	return 0;
+}
+
+static int back_renamed(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_node *to = tree_names_get(&walk->names, record->other);
+
+	if (!to)
+		return -ENOMEM;
+	if (is_below(record->path, record->other) || is_below(record->other, record->path) ||
+	    !is_present(to))
+		return 0; /* its process was killed before the call */
+	if (!to->inode) {
+		to->inode = inode_get(walk, &record->before);
+		if (!to->inode)
+			return -ENOMEM;
+		note_left(to->inode, &record->before);
+	}
+	int error = pin_current(walk, to);
+	struct tree_node *from = error ? NULL : tree_names_find(&walk->names, record->path);
+	if (from)
+		tree_names_detach(&walk->names, from);
+	if (error == 0) {
+		tree_names_detach(&walk->names, to);
+		error = tree_names_attach(&walk->names, to, record->path);
+	}
+	if (error == 0) {
+		to->bytes = true;
+		touch(walk, to, record);
+		error = leave_free(walk, record->other, record);
+	}
+	return error;
+}
+
+static int back_exchanged(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_node *one = tree_names_get(&walk->names, record->path);
+	struct tree_node *two = tree_names_get(&walk->names, record->other);
+
+	if (!one || !two)
+		return -ENOMEM;
+	if (is_below(record->path, record->other) || is_below(record->other, record->path))
+		return 0;
+	int error = pin_current(walk, one);
+	if (error == 0)
+		error = pin_current(walk, two);
+	if (error < 0)
+		return error;
+	/* What is by the other name now was by this one. */
+	if (!two->inode && two->state == TREE_INHERITS) {
+		two->inode = inode_get(walk, &record->before);
+		if (two->inode)
+			note_left(two->inode, &record->before);
+	}
+	tree_names_detach(&walk->names, one);
+	tree_names_detach(&walk->names, two);
+	error = tree_names_attach(&walk->names, one, record->other);
+	if (error == 0)
+		error = tree_names_attach(&walk->names, two, record->path);
+	one->bytes = two->bytes = true;
+	touch(walk, one, record);
+	touch(walk, two, record);
+	return error;
+}
+
+static int note_after(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = inode_get(walk, &record->before);
+	struct tree_node *node = inode ? tree_names_get(&walk->names, record->path) : NULL;
+
+	if (!node)
+		return -ENOMEM;
+	note_left(inode, &record->before);
+	if (!node->inode && node->state == TREE_INHERITS)
+		node->inode = inode;
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+static bool is_about_name(const struct tree_record *record)
+{
+	return record->path[0] == '/' && !(record->flags & (PACK_NO_NAME | PACK_CUT)) &&
+	       record->kind != PACK_OPEN && record->kind != PACK_EXCLUDED &&
+	       record->kind != PACK_BOUNDARY;
+}
+
+static bool has_other_path(const struct tree_record *record)
+{
+	return record->kind == PACK_RENAMED || record->kind == PACK_EXCHANGED ||
+	       record->kind == PACK_LINKED;
+}
+
+static int back_one(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_node *node = tree_names_get(&walk->names, record->path);
+
+	if (!node)
+		return -ENOMEM;
+	if (record->kind == PACK_LINKED)
+		return back_linked(walk, node, record);
+	touch(walk, node, record);
+	if (record->failed) /* what was kept for it is the only copy until the next boundary */
+		return back_content(walk, node, record);
+	switch (record->kind) {
+	case PACK_REMOVED:
+	case PACK_REPLACED:
+		return back_removed(walk, node, record);
+	case PACK_CREATED:
+		return make_absent(walk, node);
+	case PACK_CONTENT:
+		return back_content(walk, node, record);
+	case PACK_METADATA:
+		return back_metadata(walk, node, record);
+	default:
+		return 0;
+	}
+}
+
+int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
+{
+	walk->records++;
+	if (!is_about_name(record) || (has_other_path(record) && record->other[0] != '/'))
+		return 0;
+	if (record->kind == PACK_AFTER)
+		return note_after(walk, record);
+	if (record->kind == PACK_RENAMED)
+		return back_renamed(walk, record);
+	if (record->kind == PACK_EXCHANGED)
+		return back_exchanged(walk, record);
+	return back_one(walk, record);
+}
+
+int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
+{
+	walk->records++;
+	if (!is_about_name(record))
+		return 0;
+	if (record->kind == PACK_AFTER)
+		return note_after(walk, record);
+	if (!conflicts || record->failed)
+		return 0;
+	walk->has_other = true;
+	struct tree_node *node = tree_names_get(&walk->names, record->path);
+	struct tree_node *other = has_other_path(record) && record->other[0] == '/'
+					  ? tree_names_get(&walk->names, record->other)
+					  : node;
+	if (!node || !other)
+		return -ENOMEM;
+	node->other = other->other = true;
+	return 0;
+}
