@@ -13,16 +13,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/base/preload.h"
+#include "cli/base/executable.h"
+#include "cli/base/exit_code.h"
+#include "cli/run/live_processes.h"
+#include "cli/run/via.h"
+#include "cli/session/counts.h"
+#include "cli/session/process_image.h"
 #include "cli/session/session_make.h"
 #include "config/load.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/path/path.h"
-#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
-#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
-enum { TICK_MS = 5, DIRECTORIES_OPEN_MAX = 16 };
+enum { TICK_MS = 5, DIRECTORIES_OPEN_MAX = 16, KILLS_MAX = 20, OWN_FLAGS = 15, PLACES = 3 };
+
+/* What a trial must know for certain, whatever the user's configuration says. */
+static const char *const FLAGS[OWN_FLAGS - PLACES][2] = {
+	{ "--mode", "substitute" },         { "-c", "paths.include=" },
+	{ "-c", "paths.exclude=" },         { "-c", "processes.viewers=cat" },
+	{ "-c", "processes.ignore=" },      { "-c", "notice.min_bytes=512" },
+	{ "-c", "notice.max_bytes=24000" }, { "-c", "window.requests=50" },
+	{ "-c", "window.bytes=0" },         { "-c", "session.files=128" },
+	{ "-c", "session.deliveries=128" }, { "-c", "session.arena_bytes=65536" },
+};
+
+static void own_flag(const struct probe *probe, int index, const char **ret_flag,
+		     const char **ret_value)
+{
+	static const char *const NAMES[PLACES] = { "--workspace", "--runtime-dir", "--state-dir" };
+
+	*ret_flag = index < PLACES ? NAMES[index] : FLAGS[index - PLACES][0];
+	*ret_value = index == 0       ? probe->work
+		     : index < PLACES ? probe->directory
+				      : FLAGS[index - PLACES][1];
+}
 
 static int add_flag(struct config_request *request, const char *flag, const char *value,
 		    struct config_error *why)
@@ -34,30 +59,14 @@ static int add_flag(struct config_request *request, const char *flag, const char
 	return taken == 1 ? 0 : taken < 0 ? taken : -EINVAL;
 }
 
-/* The user's configuration, but for what a trial must know for certain. */
+/* The user's configuration, but for that. */
 static int load_config(struct config_request *request, struct probe *probe,
 		       struct config_error *why)
 {
-	const char *const flags[][2] = {
-		{ "--workspace", probe->work },
-		{ "--runtime-dir", probe->directory },
-		{ "--state-dir", probe->directory },
-		{ "--mode", "substitute" },
-		{ "-c", "paths.include=" },
-		{ "-c", "paths.exclude=" },
-		{ "-c", "processes.viewers=cat" },
-		{ "-c", "processes.ignore=" },
-		{ "-c", "notice.min_bytes=512" },
-		{ "-c", "notice.max_bytes=24000" },
-		{ "-c", "window.requests=50" },
-		{ "-c", "window.bytes=0" },
-		{ "-c", "session.files=128" },
-		{ "-c", "session.deliveries=128" },
-		{ "-c", "session.arena_bytes=65536" },
-	};
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		int error = add_flag(request, flags[i][0], flags[i][1], why);
+	for (int i = 0; i < OWN_FLAGS; i++) {
+		const char *flag, *value;
+		own_flag(probe, i, &flag, &value);
+		int error = add_flag(request, flag, value, why);
 		if (error < 0)
 			return error;
 	}
@@ -65,13 +74,13 @@ static int load_config(struct config_request *request, struct probe *probe,
 	return error < 0 ? error : config_load(probe->config, request, why);
 }
 
-int probe_open(struct config_request *request, struct probe *ret_probe,
-	       struct config_error *ret_why)
+int probe_open(struct config_request *request, char **flags, int flag_count,
+	       struct probe *ret_probe, struct config_error *ret_why)
 {
 	const char *top = getenv("TMPDIR");
 	char template[PATH_MAX];
 
-	*ret_probe = (struct probe){ .config = NULL };
+	*ret_probe = (struct probe){ .flags = flags, .flag_count = flag_count };
 	*ret_why = (struct config_error){ "out of memory" };
 	if (session_library(ret_probe->library, sizeof(ret_probe->library)) < 0) {
 		(void)snprintf(ret_why->text, sizeof(ret_why->text),
@@ -124,19 +133,6 @@ void probe_close(struct probe *probe)
 
 /* ---- the program ---- */
 
-static int prepare_environment(const struct probe *probe)
-{
-	int error = preload_add(probe->library) < 0 ||
-				    setenv("SEEN_SESSION", probe->session.directory, 1) < 0
-			    ? -ENOMEM
-			    : 0;
-	(void)unsetenv("SEEN_SESSION_MODE");
-	(void)unsetenv("SEEN_AGENT_IS");
-	(void)unsetenv("SEEN_SCOPE");
-	(void)unsetenv(TICKET_VARIABLE);
-	return error;
-}
-
 static int open_to(const char *path, int flags, int fd)
 {
 	int opened = open(path, flags, 0600);
@@ -158,18 +154,19 @@ static int errors_path(const struct probe *probe, char *ret_path, size_t capacit
 		       : -ENAMETOOLONG;
 }
 
-/* In the child: becomes the program; writes errno to `report` when that fails. */
-static void become(const struct probe *probe, const char *path, char *const words[],
-		   enum probe_output output, int output_fd, int report)
+/* In the child: becomes `seen run`. */
+static void become(const struct probe *probe, char **line, enum probe_output output, int output_fd)
 {
-	struct context context = { .flags = CONTEXT_ATTACHED | CONTEXT_ROOT | CONTEXT_ROOT_OUT,
-				   .pid_ns = process_pid_ns() };
-	char ticket[TICKET_BYTES], errors[PATH_MAX];
+	static const char *const OTHERS[] = { "SEEN_SESSION", "SEEN_SESSION_MODE", "SEEN_AGENT_IS",
+					      "SEEN_SCOPE" };
+	char errors[PATH_MAX];
 	sigset_t none;
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setsid();
+	for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
+		(void)unsetenv(OTHERS[i]);
 	int error = errors_path(probe, errors, sizeof(errors));
 	if (error == 0)
 		error = open_to("/dev/null", O_RDONLY, STDIN_FILENO);
@@ -179,33 +176,74 @@ static void become(const struct probe *probe, const char *path, char *const word
 		error = open_to("/dev/null", O_WRONLY, STDOUT_FILENO);
 	if (error == 0)
 		error = open_to(errors, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
-	if (error == 0)
-		error = prepare_environment(probe);
-	if (error == 0 && chdir(probe->work) < 0)
-		error = -errno;
-	if (output == PROBE_CAPTURE)
-		context.flags |= CONTEXT_EXTERNAL_AGENT | CONTEXT_EXTERNAL_DECLARED;
-	if (error == 0) {
-		struct process_ref process = process_announce(
-			&probe->session.segment, SUBJECT_SELF, &context,
-			(struct process_ref){ 0, 0 }, getpid(), path, words, ticket);
-		if (process.serial)
-			(void)putenv(ticket);
-		(void)execvp(path, words);
-		error = -errno;
-		process_withdraw(&probe->session.segment, process);
-	}
-	(void)!write(report, &error, sizeof(error));
-	_exit(127);
+	if (error == 0 && chdir(probe->work) == 0)
+		(void)execv("/proc/self/exe", line);
+	_exit(EXIT_CODE_FAILED);
 }
 
-/* Waits until the program has ended or its time is over. */
-static void wait_for(pid_t child, int timeout_ms, struct probe_result *result)
+/* The command line of the run: NULL: out of memory.  Its words are borrowed. */
+static char **run_line(const struct probe *probe, char *const words[], const char *via,
+		       enum probe_output output)
+{
+	enum { MORE = 12 };
+	size_t count = 0, at = 0;
+
+	while (words[count])
+		count++;
+	const char **line = calloc((size_t)probe->flag_count + (size_t)2 * OWN_FLAGS + count + MORE,
+				   sizeof(*line));
+	if (!line)
+		return NULL;
+	line[at++] = "seen";
+	line[at++] = "run";
+	for (int i = 0; i < probe->flag_count; i++)
+		line[at++] = probe->flags[i];
+	for (int i = 0; i < OWN_FLAGS; i++, at += 2)
+		own_flag(probe, i, &line[at], &line[at + 1]);
+	line[at++] = "--session";
+	line[at++] = probe->session.name;
+	line[at++] = "--quiet";
+	line[at++] = "--agent-is";
+	line[at++] = output == PROBE_CAPTURE ? "outside" : "inside";
+	if (via) {
+		line[at++] = "--via";
+		line[at++] = via;
+	}
+	line[at++] = "--";
+	memcpy(line + at, words, count * sizeof(*words));
+	return (char **)(uintptr_t)line;
+}
+
+/* Ends the run and all that it started. */
+static void kill_all(const struct probe *probe, pid_t run)
+{
+	struct live_processes list = { NULL, 0 };
+	bool found = true;
+
+	(void)kill(run, SIGKILL);
+	for (int i = 0; i < KILLS_MAX && found; i++) {
+		found = false;
+		live_processes_list(&probe->session, 0, &list);
+		for (size_t k = 0; k < list.count; k++) {
+			if (list.items[k].is_own && (pid_t)list.items[k].pid != run &&
+			    kill((pid_t)list.items[k].pid, SIGKILL) == 0)
+				found = true;
+		}
+		if (found)
+			(void)poll(NULL, 0, TICK_MS);
+	}
+	free(list.items);
+}
+
+/* Waits until the run has ended or its time is over.  Returns its status. */
+static int wait_for(const struct probe *probe, pid_t child, int timeout_ms,
+		    struct probe_result *result)
 {
 	uint64_t end_ns = sys_boottime_ns() + (uint64_t)timeout_ms * 1000000u;
 	siginfo_t info = { 0 };
+	int status = 0;
 
-	/* Left as a zombie until its group was killed, so that the number stays its own. */
+	/* Left as a zombie until all was killed, so that the number stays its own. */
 	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0) {
 		if (sys_boottime_ns() > end_ns) {
@@ -214,35 +252,63 @@ static void wait_for(pid_t child, int timeout_ms, struct probe_result *result)
 		}
 		(void)poll(NULL, 0, TICK_MS);
 	}
-	(void)kill(-child, SIGKILL);
-	(void)kill(child, SIGKILL);
-	while (waitpid(child, &result->status, 0) < 0 && errno == EINTR)
+	kill_all(probe, child);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* What the session knows of the process, by the last program that it became. */
-static void ask_session(const struct segment *segment, pid_t pid, struct probe_result *result)
+/* What keeps the library out of a process's program. */
+static const char *obstacle_of(const struct journal *journal, const struct process_slot *process)
 {
-	uint64_t last = 0;
+	struct executable *chain = calloc(EXECUTABLE_CHAIN_MAX, sizeof(*chain));
+	char path[PATH_MAX], missing[PATH_MAX];
+	const char *obstacle = NULL;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
-		struct process_slot process;
-		char name[sizeof(process.name) * 4];
-		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE)
+	process_image_path(journal, process, path);
+	int count = path[0] && chain ? executable_chain(path, chain, missing) : 0;
+	if (count > 0)
+		obstacle = via_obstacle(&chain[count - 1]);
+	free(chain);
+	return obstacle;
+}
+
+static void add_name(const struct process_slot *process, char *names)
+{
+	char name[sizeof(process->name) * 4];
+	size_t length = strlen(names);
+
+	if (path_escape(process->name, name, sizeof(name)) >= 0 && !strstr(names, name))
+		(void)snprintf(names + length, PROBE_NAMES_BYTES - length, "%s%s",
+			       length ? ", " : "", name);
+}
+
+/* What the session knows of the programs that were started with serials above `since`: of the first
+ * one's process by the last program that it became. */
+static void ask_session(const struct segment *segment, const struct journal *journal,
+			uint64_t since, struct probe_result *result)
+{
+	struct process_slot process, first = { .serial = UINT64_MAX }, last = { .serial = 0 };
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
+		if (process_read(segment, i, &process) && process.state != PROCESS_FREE &&
+		    process.serial > since && process.serial < first.serial)
+			first = process;
+	result->started = first.serial != UINT64_MAX;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES] && result->started; i++) {
+		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
+		    process.serial <= since)
 			continue;
-		if (process.pid == (uint32_t)pid && process.serial > last) {
-			last = process.serial;
-			result->attached = process.state != PROCESS_ANNOUNCED;
-		}
 		process.name[sizeof(process.name) - 1] = '\0';
-		if (!process_is_unobserved(&process, sys_boottime_ns(), 0) || /* all have ended */
-		    path_escape(process.name, name, sizeof(name)) < 0 ||
-		    strstr(result->unobserved, name))
-			continue;
-		size_t length = strlen(result->unobserved);
-		(void)snprintf(result->unobserved + length, sizeof(result->unobserved) - length,
-			       "%s%s", length ? ", " : "", name);
+		if (process.pid == first.pid && process.serial > last.serial)
+			last = process;
+		if (process.state != PROCESS_ANNOUNCED && obstacle_of(journal, &process))
+			add_name(&process, result->supervised);
 	}
+	if (!result->started)
+		return;
+	result->attached = last.state != PROCESS_ANNOUNCED;
+	result->obstacle = obstacle_of(journal, &last);
 }
 
 static void read_complaint(const struct probe *probe, struct probe_result *result)
@@ -252,41 +318,48 @@ static void read_complaint(const struct probe *probe, struct probe_result *resul
 	if (errors_path(probe, path, sizeof(path)) < 0 ||
 	    sys_read_file(path, line, sizeof(line)) <= 0)
 		return;
-	line[strcspn(line, "\n")] = '\0';
-	(void)path_escape(line, result->complaint, sizeof(result->complaint));
+	const char *first = line;
+	while (strncmp(first, "seen: ", 6) == 0 && strchr(first, '\n'))
+		first = strchr(first, '\n') + 1; /* of the run itself */
+	line[(size_t)(first - line) + strcspn(first, "\n")] = '\0';
+	(void)path_escape(first, result->complaint, sizeof(result->complaint));
 }
 
-int probe_run(const struct probe *probe, const char *path, char *const words[],
+int probe_run(const struct probe *probe, char *const words[], const char *via,
 	      enum probe_output output, int timeout_ms, struct probe_result *ret_result)
 {
+	const struct segment *segment = &probe->session.segment;
+	uint64_t counters[COUNTER_COUNT], since_ns = sys_boottime_ns();
+	uint64_t since = segment_serial(segment);
 	struct probe_result result = { .started = false };
-	int report[2], ends[2];
+	struct journal journal = { .header = NULL };
+	int ends[2];
 
-	if (pipe2(report, O_CLOEXEC) < 0)
-		return -errno;
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		int error = -errno;
-		(void)close(report[0]);
-		(void)close(report[1]);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		counters[i] = segment_counter(segment, (enum counter)i);
+	char **line = run_line(probe, words, via, output);
+	if (!line || pipe2(ends, O_CLOEXEC) < 0) {
+		int error = line ? -errno : -ENOMEM;
+		free(line);
 		return error;
 	}
 	pid_t child = fork();
 	if (child == 0)
-		become(probe, path, words, output, ends[1], report[1]);
+		become(probe, line, output, ends[1]);
 	int error = child < 0 ? -errno : 0;
-	(void)close(report[1]);
 	(void)close(ends[1]);
+	free(line);
 	if (child > 0) {
-		ssize_t got;
-		do
-			got = read(report[0], &result.error, sizeof(result.error));
-		while (got < 0 && errno == EINTR);
-		result.started = got != sizeof(result.error);
-		wait_for(child, timeout_ms, &result);
-		ask_session(&probe->session.segment, child, &result);
+		int code = wait_for(probe, child, timeout_ms, &result);
+		(void)session_map_journal(&probe->session, &journal);
+		ask_session(segment, &journal, since, &result);
+		if (!result.started)
+			result.error = code == EXIT_CODE_NOT_EXECUTABLE ? -EACCES : -ENOENT;
+		counts_compute(segment, counters, since_ns, counters);
+		coverage_compute(segment, &journal, counters, since_ns, &result.coverage);
+		journal_unmap(&journal);
 		read_complaint(probe, &result);
 	}
-	(void)close(report[0]);
 	(void)close(ends[0]);
 	if (error == 0)
 		*ret_result = result;

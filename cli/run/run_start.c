@@ -241,7 +241,7 @@ int run_start(struct recording *recording, const struct context *context, enum s
 				     .inherited = &inherited,
 				     .preloads = via != SESSION_VIA_SUPERVISE,
 				     .report = report[1] };
-	if (via != SESSION_VIA_PRELOAD) {
+	if (recording && via != SESSION_VIA_PRELOAD) {
 		is_supervised = start_supervised(&creation, &supervised);
 		/* Then it is for the library alone to see it. */
 		if (!is_supervised && !creation.preloads) {

@@ -11,6 +11,7 @@
 #include "cli/base/text.h"
 #include "cli/base/tokens.h"
 #include "cli/command.h"
+#include "cli/session/coverage_json.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
@@ -165,38 +166,6 @@ static json_t *json_files(const struct status *status)
 	return object;
 }
 
-static json_t *json_programs(const struct coverage *coverage, bool partly)
-{
-	json_t *array = json_array();
-
-	for (int i = 0; i < coverage->program_count; i++) {
-		const struct coverage_program *program = &coverage->programs[i];
-		if (program->partly != partly)
-			continue;
-		json_t *object = json_object();
-		(void)json_object_set_new(object, "name", text_json(program->name));
-		(void)json_object_set_new(object, "reason", json_string(program->reason));
-		(void)json_object_set_new(object, "count", json_count(program->count));
-		(void)json_array_append_new(array, object);
-	}
-	return array;
-}
-
-static json_t *json_processes(const struct coverage *coverage)
-{
-	json_t *object = json_object();
-
-	(void)json_object_set_new(object, "observed", json_count(coverage->observed));
-	(void)json_object_set_new(object, "unobserved", json_count(coverage->unobserved));
-	(void)json_object_set_new(object, "unobserved_programs", json_programs(coverage, false));
-	(void)json_object_set_new(object, "partial", json_count(coverage->partial));
-	(void)json_object_set_new(object, "partial_programs", json_programs(coverage, true));
-	(void)json_object_set_new(object, "unattached", json_count(coverage->unattached));
-	(void)json_object_set_new(object, "supervised", json_count(coverage->supervised));
-	(void)json_object_set_new(object, "calls_unjudged", json_count(coverage->calls_unjudged));
-	return object;
-}
-
 /* null: the session has none. */
 static json_t *json_journal(const struct status *status)
 {
@@ -305,7 +274,7 @@ static int print_json(const struct status *status)
 	(void)json_object_set_new(document, "tokens_saved_estimate",
 				  json_count(tokens_of_bytes(saved)));
 	(void)json_object_set_new(document, "files", json_files(status));
-	(void)json_object_set_new(document, "processes", json_processes(&status->summary.coverage));
+	(void)json_object_set_new(document, "processes", coverage_json(&status->summary.coverage));
 	(void)json_object_set_new(document, "journal", json_journal(status));
 	(void)json_object_set_new(document, "contents", json_contents(status));
 	(void)json_object_set_new(document, "scopes", json_scopes(status));

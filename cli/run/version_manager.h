@@ -1,0 +1,14 @@
+/* Version managers: the program that a shim of pyenv, rbenv, nodenv or asdf stands for. */
+#ifndef SEEN_CLI_VERSION_MANAGER_H
+#define SEEN_CLI_VERSION_MANAGER_H
+
+#include <stddef.h>
+
+/* version_manager_find(): asks the manager (`pyenv which NAME`), for some seconds at most.
+ *
+ * words: `pyenv exec NAME ...`.  ret_path: PATH_MAX bytes: the program.  ret_taken: how many of the
+ * words name it.
+ * Returns 0; -EINVAL: these are other words; -ENOENT: the manager does not know it. */
+int version_manager_find(char *const words[], char *ret_path, size_t *ret_taken);
+
+#endif
