@@ -107,6 +107,7 @@ static inline __attribute__((always_inline)) int call_modified(const struct call
 	switch (operation) {
 	case OPERATION_WRITE:
 	case OPERATION_WRITE_STREAM:
+	case OPERATION_CLONE:
 	case OPERATION_RESIZE:
 	case OPERATION_ALLOCATE:
 	case OPERATION_QUEUE:

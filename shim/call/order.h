@@ -14,7 +14,8 @@
  * no code is left of the stations that it does not have, which behaviour.stations checks.
  *
  * What a call is about to destroy can be kept at one place alone, the end of order_may_by_guard(): rules and guard let it pass, and
- * nothing has been done.  Every wrapper of operations about names, opens and metadata passes it, and so does syscall().  An open that
+ * nothing has been done.  Every wrapper of operations about names, opens, data and metadata passes it, and so does syscall();
+ * whose content a call about data modifies, call_modified() tells.  An open that
  * empties its file is inspected by the guard behind the call (write_check_emptied()), which may refuse it then: the file holds all that
  * it held until that function empties it.
  */

@@ -19,17 +19,12 @@
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 
-/* call_may(), call_may_descriptor(), call_may_run(): the rules' verdict on a call (rules_let()).
+/* call_may(), call_may_run(): the rules' verdict on a call (rules_let()).
  * False: it fails; errno says why.  Not for an agent's reads alone: every hook that names a path
  * asks. */
 static inline bool call_may(uint32_t ops, int directory, const char *path, bool follows)
 {
 	return !rule_may_hold(&shim.rules, ops) || rules_let(ops, directory, path, follows);
-}
-
-static inline bool call_may_descriptor(uint32_t ops, int fd)
-{
-	return !rule_may_hold(&shim.rules, ops) || rules_let_descriptor(ops, fd);
 }
 
 static inline bool call_may_run(int directory, const char *path, bool searches)

@@ -19,13 +19,6 @@
 		return call.bytes.moved; \
 	} while (0)
 
-/* Of one that returns 0, or not where it failed. */
-#define PASS(OPERATION, call_by_libc) \
-	do { \
-		PASS_STATIONS(&call, OPERATION_##OPERATION, call_by_libc); \
-		return call.error; \
-	} while (0)
-
 static inline struct call moves(enum operation operation, int fd, const void *memory,
 				size_t size_bytes, int64_t offset)
 {

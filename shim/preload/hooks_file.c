@@ -319,8 +319,8 @@ EXPORT int lockf64(int fd, int command, off64_t size_bytes)
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	READ_ARGUMENT(request)
-	int ret = REAL(ioctl)(fd, request, argument);
-	if (shim.views && ret == 0 && (request == FICLONE || request == FICLONERANGE))
-		viewer_untrackable();
-	return ret;
+	struct call call = { .operation = OPERATION_CLONE, .name = { .directory = fd } };
+	if (__builtin_expect(request != FICLONE && request != FICLONERANGE, 1))
+		return REAL(ioctl)(fd, request, argument);
+	PASS(CLONE, REAL(ioctl)(fd, request, argument));
 }

@@ -23,8 +23,7 @@ static inline uint64_t owner(uid_t user, gid_t group)
 				     .flags = (what), \
 				     .amount = (value), \
 				     .name = { (path_), (directory_), (follows_) } }; \
-		PASS_STATIONS(&call, OPERATION_METADATA, call_by_libc); \
-		return call.error; \
+		PASS(METADATA, call_by_libc); \
 	} while (0)
 
 #define SET_BY(fd, what, value, call_by_libc) \
@@ -33,8 +32,7 @@ static inline uint64_t owner(uid_t user, gid_t group)
 				     .flags = (what), \
 				     .amount = (value), \
 				     .name = { NULL, (fd), false } }; \
-		PASS_STATIONS(&call, OPERATION_METADATA_OF_DESCRIPTOR, call_by_libc); \
-		return call.error; \
+		PASS(METADATA_OF_DESCRIPTOR, call_by_libc); \
 	} while (0)
 
 EXPORT int chmod(const char *path, mode_t mode)

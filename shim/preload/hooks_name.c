@@ -8,13 +8,6 @@
 #include "shim/preload/real.h"
 #include "shim/preload/stations.h"
 
-/* Ends the wrapper of a function that returns 0, or -1 with errno. */
-#define PASS(OPERATION, call_by_libc) \
-	do { \
-		PASS_STATIONS(&call, OPERATION_##OPERATION, call_by_libc); \
-		return call.error; \
-	} while (0)
-
 static inline struct call about(enum operation operation, int directory, const char *path,
 				uint32_t flags)
 {

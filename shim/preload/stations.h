@@ -92,4 +92,11 @@ static inline void station_guarded(struct call *call, enum operation operation)
 		station_guarded(call, OPERATION); \
 	} while (0)
 
+/* Ends the wrapper of a function that returns 0, or not where it failed; of a `call`. */
+#define PASS(OPERATION, call_by_libc) \
+	do { \
+		PASS_STATIONS(&call, OPERATION_##OPERATION, call_by_libc); \
+		return call.error; \
+	} while (0)
+
 #endif

@@ -125,6 +125,7 @@ INLINE void observe_data(struct call *call, enum operation operation)
 	case OPERATION_MAP:
 		observe_mapping(call);
 		break;
+	case OPERATION_CLONE:
 	case OPERATION_RESIZE:
 	case OPERATION_ALLOCATE:
 		if (!call->error)

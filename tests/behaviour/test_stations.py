@@ -15,6 +15,7 @@ import unittest
 from operations import rows
 
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
+SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 SHIM = BUILD / "shim/CMakeFiles/seen_preload.dir"
 
 # Functions that may refuse a call, or take it back; all else of the guard only notes.
@@ -25,6 +26,8 @@ OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directo
 JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/exit")
 # Objects that a wrapper's way to a station leads through.
 WAY = ("preload/hooks_", "preload/call", "preload/stations")
+# Families whose calls are struct call in all wrappers.
+BY_CALL = ("NAMES", "LISTS", "DATA", "METADATA", "PROCESSES")
 FAMILIES = ("NAMES", "LISTS", "OPENS", "DATA", "METADATA", "PROCESSES")
 
 
@@ -79,6 +82,30 @@ class Code:
         return found
 
 
+def functions(text):
+    """{name: body} of what a preprocessed source defines."""
+    bodies = {}
+    for match in re.finditer(r"\b(\w+)\s*\((?:[^(){};]|\([^(){};]*\))*\)\s*\{", text):
+        at, depth = match.end(), 1
+        while depth:
+            depth += (text[at] == "{") - (text[at] == "}")
+            at += 1
+        bodies.setdefault(match[1], text[match.end():at])
+    return bodies
+
+
+def calls(bodies, name, wanted):
+    """Does a function call one of these, by itself or by others of the same source?"""
+    seen, waiting = set(), [name]
+    while waiting:
+        names = set(re.findall(r"\b(\w+)\s*\(", bodies[waiting.pop()])) - seen
+        if names & wanted:
+            return True
+        seen |= names
+        waiting += names & set(bodies)
+    return False
+
+
 class Stations(unittest.TestCase):
     maxDiff = None
 
@@ -115,6 +142,25 @@ class Stations(unittest.TestCase):
             if said != found:
                 wrong.append("%s, %s: %s is said, %s is in its code" % (name, operation, *(" | ".join(s for s in order if s in what) or "nothing" for what in (said, found))))
         return wrong
+
+    def without_call(self, sources, hooks):
+        """Hooks whose wrapper reaches no station by struct call, though its operation is not said to keep its own path."""
+        own = set(re.findall(r"^OPERATION\((\w+),.*/\* its own path", (SOURCE / "shim/call/operations.def").read_text(), re.M))
+        wrong = []
+        for text in sources:
+            bodies = functions(text)
+            wrong += [name for name, operation in hooks.items() if name in bodies and operation not in own and self.operations[operation][1] in BY_CALL
+                      and not calls(bodies, name, {"order_may", "order_may_by_guard", "order_came_back"})]
+        return sorted(wrong)
+
+    def test_wrappers_fill_in_a_call(self):
+        compiler = shutil.which("cc") or shutil.which("gcc") or self.skipTest("no compiler")
+        sources = [subprocess.run([compiler, "-E", "-P", "-D_GNU_SOURCE", "-I", SOURCE, path], check=True, capture_output=True, text=True).stdout
+                   for path in sorted((SOURCE / "shim/preload").glob("hooks_*.c"))]
+        hooks = {name: operation for name, operation in self.hooks.items() if name != "syscall"}
+        self.assertEqual(self.without_call(sources, hooks), [], "no struct call, and operations.def does not say why")
+        self.assertEqual(self.without_call(["int write(int fd) { return one(fd); } int one(int fd) { return two(fd); } int two(int fd) { return order_may(fd); }",
+                                            "int pwrite(int fd) { if (fd) { return three(fd); } }"], hooks), ["pwrite"])
 
     def test_wrappers_pass_the_stations_of_their_operation(self):
         self.assertEqual(self.wrong(self.code, self.hooks), [])
