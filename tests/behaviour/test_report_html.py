@@ -254,7 +254,7 @@ class ReportHtml(Case):
         for size, scale in (((320, 640), 1), ((640, 450), 2)):
             page = self.open(path, size=size)
             page.resize(*size, scale=scale)
-            page.wait_until_settled()
+            page.wait_until_quiet()
             self.assertLessEqual(page.eval("document.documentElement.scrollWidth"), size[0])
             self.assertEqual(page.eval(CONTRAST)["bad"], [])
             self.assertGreater(page.eval("timeline.rowHeight"), 30 if size[0] == 320 else 20)
@@ -382,7 +382,7 @@ class ReportHtml(Case):
     def test_by_mouse_and_fingers(self):
         page = self.open(self.write("--journal", self.made(3000)))
         page.eval("document.getElementById('timeline').scrollIntoView({ behavior: 'instant' })")
-        page.wait_until_settled()
+        page.wait_until_quiet()
         box = page.eval("(box => ({ x: box.x, y: box.y, width: box.width, height: box.height }))(document.getElementById('rows').getBoundingClientRect())")
         x, y = box["x"] + box["width"] * 0.7, box["y"] + 42
         span = page.eval("timeline.view.to - timeline.view.from")
@@ -404,7 +404,7 @@ class ReportHtml(Case):
         self.assertLess(page.eval("timeline.view.to - timeline.view.from"), span * 0.7)
         # On a mark: the event is shown.
         page.key("0") if page.eval("document.getElementById('rows').focus() || true") else None
-        page.wait_until_settled()
+        page.wait_until_quiet()
         at = page.eval("""(() => { const lane = ownLanes(timeline.shown[0])[KIND.read], time = lane.times[0];
             return timeline.label + toX(time, timeline.width - timeline.label); })()""")
         page.call("Emulation.setTouchEmulationEnabled", enabled=False)
@@ -457,7 +457,7 @@ class ReportHtml(Case):
             page.key("ArrowRight")
         for index in range(len(shown)):
             page.eval(f"showFile(data.files[{index}].path)")
-        page.wait_until_settled()
+        page.wait_until_quiet()
         self.assertEqual(page.eval("document.querySelectorAll('img, svg, iframe, object, embed, link, body script:not([type])').length"), 1)
         self.assertEqual(page.eval("document.querySelectorAll('b').length"), page.eval("document.querySelectorAll('.figures b').length"))
         self.assert_quiet(page)
@@ -484,7 +484,7 @@ class ReportHtml(Case):
                                     '<a href="javascript:window.ran=1" id="trap">x</a><p id="about"></p>'))
         page = self.open(bad)
         page.eval("document.getElementById('trap').click()")
-        page.wait_until_settled()
+        page.wait_until_quiet()
         self.assertEqual(page.eval("window.ran"), 0)
         self.assertGreaterEqual(len(page.problems), 3)  # the policy says what it held back
 
@@ -495,16 +495,16 @@ class ReportHtml(Case):
         page.eval("document.getElementById('rows').focus()")
         for key in ("ArrowDown", "+", "+", "+", "ArrowRight", "ArrowRight", "n", "n", "-", "0", "End", "Home", "f", "0"):
             page.key(key)
-            page.wait_until_settled()
+            page.wait_until_quiet()
         for id_ in ("unfold", "only-active", "fold", "only-active", "zoom-in", "zoom-all"):
             page.eval(f"document.getElementById('{id_}').click()")
-            page.wait_until_settled()
+            page.wait_until_quiet()
         box = page.eval("(box => ({ x: box.x, y: box.y }))(document.getElementById('rows').getBoundingClientRect())")
         page.eval("document.getElementById('timeline').scrollIntoView({ behavior: 'instant' })")
         box = page.eval("(box => ({ x: box.x, y: box.y }))(document.getElementById('rows').getBoundingClientRect())")
         for dy in (-300, -300, 300, 600):
             page.wheel(box["x"] + 500, box["y"] + 80, dy=dy, modifiers=2)
-            page.wait_until_settled()
+            page.wait_until_quiet()
         for table in ("files-table", "processes-table"):
             titles = page.eval(f"document.querySelectorAll('#{table} thead button').length")
             for at in range(titles):
@@ -515,7 +515,7 @@ class ReportHtml(Case):
             page.type(word)
             page.wait(f"/ of /.test(document.querySelector('#{table} .counted').textContent)")
             page.eval(f"document.querySelectorAll('#{table} .pager button')[3].click()")
-            page.wait_until_settled()
+            page.wait_until_quiet()
             page.key("Escape")
             page.wait(f"!/ of /.test(document.querySelector('#{table} .counted').textContent)")
         page.eval("document.querySelector('#files-table tbody tr').focus()")
@@ -524,7 +524,7 @@ class ReportHtml(Case):
         page.eval("eventsOf(data.rows[0])")
         page.eval("document.querySelector('input[value=dark]').click()")
         page.resize(900, 700)
-        page.wait_until_settled()
+        page.wait_until_quiet()
         page.eval("new Promise(done => setTimeout(done, 300))")
 
     def longest(self, page):

@@ -68,6 +68,7 @@ class Scripts(Case):
         self.assertEqual((code, out), (0, "configured\n[1/9] one\n[2/9] two\n[3/9] three\n"))
         self.assertEqual(said, "building release: 2 of 9 steps\n")
 
+
 class RunUnittest(Case):
     def run_file(self, text, **more):
         (self.work / "test_x.py").write_text("import signal, unittest\nclass X(unittest.TestCase):\n" + text)
@@ -91,6 +92,29 @@ class RunUnittest(Case):
                                   "        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, ()), set())\n",
                                   preexec_fn=without_job_control)
         self.assertEqual(code, 0, out)
+
+
+class Words(Case):
+    """scripts/words finds an old word wherever it may stand, and a sentence that is too long; each is named with its line."""
+
+    def test_each_place(self):
+        old, long = "fol" + "der", "a word " * 13
+        cases = (
+            ("1.c", f"int {old}_of;\n", [f"1: {old}_of"]), ("2.c", f"/* one\n * {old} */\n", [f"2: {old}"]),
+            ("3.c", f'puts("the {old}");\n', [f"1: {old}"]), ("4.c", f'open("{old}");\n', []), ("5.c", "take(1);\n", ["1: take"]),
+            ("6.c", "struct known;\n", ["1: known"]), ("known.c", "", ["1: known"]),
+            ("1.py", f"x = {old}\n", [f"1: {old}"]), ("2.py", f'"""A {old}."""\n# {old}\n', [f"1: {old}", f"2: {old}"]),
+            ("3.py", f'x = "{old}"\n', []), ("4.py", "class Known:\n", ["1: Known"]), ("1.md", f"A {old}.\n", [f"1: {old}"]),
+            ("docs/2.md", f"Short.\n\nThat is {long}.\n", ["3: 28 words"]), ("docs/3.md", f"It is `{long}`. That is it.\n", []),
+            ("docs/4.md", f"| {long} |\n", []), ("docs/5.md", f"* {long[:70]}.\n* {long[:70]}.\n", []))
+        (self.work / "docs").mkdir()
+        for name, text, _ in cases:
+            (self.work / name).write_text(text)
+        done = subprocess.run([sys.executable, str(SOURCE / "scripts/words")], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(sorted(line.split(": say ")[0] for line in done.stdout.splitlines()),
+                         sorted("%s:%s" % (name, found) for name, _, all_found in cases for found in all_found))
 
 
 if __name__ == "__main__":

@@ -406,7 +406,7 @@ class Round:
         self.session = Session()
         agents = []
         try:
-            self.wait_until_settled()
+            self.wait_until_quiet()
             self.shell_external = External(self.session)
             try:
                 agents = [self.session.agent(*self.options, *self.session.spools()) for _ in range(2)]
@@ -436,7 +436,7 @@ class Round:
                     pass
             self.session.close()
 
-    def wait_until_settled(self):
+    def wait_until_quiet(self):
         """Settings and files."""
         pick = self.random.choice
         self.window, self.window_bytes, self.age_s = pick((6, 12, 12, 50)), pick((0, 0, 20000, 60000)), pick((0, 0, 0, 0, 1))

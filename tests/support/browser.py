@@ -207,7 +207,7 @@ class Page:
         return self.eval(f"(r => ({{x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height}}))"
                          f"(({element}).getBoundingClientRect())")
 
-    def wait_until_settled(self):
+    def wait_until_quiet(self):
         """Until two pictures were drawn, so that what came before has been."""
         self.eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
