@@ -37,6 +37,7 @@
 #include "tracker/path/decimal.h"
 #include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/package.h"
 #include "tracker/process/role.h"
 #include "tracker/process/scope.h"
 #include "tracker/process/ticket.h"
@@ -269,8 +270,9 @@ __attribute__((noinline)) static void attach(const char *executable,
 					     const struct invocation *invocation_at, char **argv,
 					     char **environment)
 {
-	const struct invocation invocation = *invocation_at;
+	struct invocation invocation = *invocation_at;
 
+	package_complete(&shim.segment, SUBJECT_SELF, executable, &invocation);
 	const char *ticket = handshake_ticket();
 	const char *scope = variable(environment, "SEEN_SCOPE");
 	shim.process = process_attach(

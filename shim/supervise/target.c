@@ -23,6 +23,7 @@
 #include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/kernel_status.h"
+#include "tracker/process/package.h"
 #include "tracker/process/scope.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
@@ -497,6 +498,8 @@ static void adopt(const struct targets *targets, struct target *target)
 		words[count++] = text + at;
 	words[count] = NULL;
 	role_invocation(segment, executable, words, &target->invocation);
+	package_complete(segment, (struct subject){ (uint32_t)target->pid }, executable,
+			 &target->invocation);
 	target->rules_known = false;
 	/* What was not inspected may be an option: then it is known of no program what it does. */
 	if ((bytes >= (ssize_t)sizeof(text) - 1 || count == WORDS_MAX) &&

@@ -134,6 +134,20 @@ static bool is_named_script(const struct segment *segment, char *name)
 	return false;
 }
 
+/* A launcher's own program is hidden beside it: `.kilo` behind `kilo`, `.kilo-wrapped`.  Cuts what
+ * follows the launcher's name. */
+static bool is_hidden_program(const struct segment *segment, const char *base, char *name)
+{
+	if (base[0] != '.' || !base[1])
+		return false;
+	for (char *dash; !is_named(segment, name, name); *dash = '\0') {
+		dash = strrchr(name, '-');
+		if (!dash || dash == name)
+			return false;
+	}
+	return true;
+}
+
 /* Is the program or script at `path` an agent, by its own name, with or without its ending, or by
  * its package's? */
 static bool is_agent(const struct segment *segment, const char *path, struct invocation *invocation)
@@ -141,10 +155,9 @@ static bool is_agent(const struct segment *segment, const char *path, struct inv
 	char name[sizeof(invocation->name)];
 	const char *base = path_base(path);
 
-	/* A launcher's own program is hidden beside it (`.kilo` behind `kilo`). */
 	plain_name(base[0] == '.' && base[1] ? base + 1 : base, name, sizeof(name));
 	bool found = is_named(segment, name, strcmp(name, base) == 0 ? name : base) ||
-		     is_named_script(segment, name);
+		     is_named_script(segment, name) || is_hidden_program(segment, base, name);
 	if (!found)
 		found = package_name(path, name, sizeof(name)) && is_named(segment, name, name);
 	if (!found)
