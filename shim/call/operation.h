@@ -40,6 +40,7 @@ enum call_family {
 	FAMILY_NAMES,
 	FAMILY_LISTS,
 	FAMILY_OPENS,
+	FAMILY_DESCRIPTORS,
 	FAMILY_DATA,
 	FAMILY_METADATA,
 	FAMILY_PROCESSES,
@@ -88,6 +89,13 @@ static inline __attribute__((always_inline)) bool operation_is_of_data(enum oper
 static inline __attribute__((always_inline)) bool operation_is_of_list(enum operation operation)
 {
 	return OPERATIONS[operation].family == FAMILY_LISTS;
+}
+
+/* operation_is_of_descriptor(): does it close a descriptor, copy or lock it? */
+static inline __attribute__((always_inline)) bool operation_is_of_descriptor(
+	enum operation operation)
+{
+	return OPERATIONS[operation].family == FAMILY_DESCRIPTORS;
 }
 
 /* operation_is_of_open(): does it open a file, or name one that will be? */

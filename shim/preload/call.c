@@ -8,18 +8,6 @@
 #include "shim/preload/directory.h"
 #include "tracker/sys/sys.h"
 
-int call_closing_of_any(int fd)
-{
-	struct closing closing;
-	int saved_errno = errno, refused = 0;
-
-	call_closing(fd, &closing);
-	if (__builtin_expect(closing.fd >= 0, 0) && guarded_closed(&closing) < 0)
-		refused = errno;
-	errno = saved_errno;
-	return refused;
-}
-
 void call_moved(int error, int fd, const char *path)
 {
 	if (!shim.on)

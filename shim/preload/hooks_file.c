@@ -1,7 +1,6 @@
 /*
- * The exported functions that open and close descriptors.  Each does what libc's does and then says
- * what it meant: to viewer.c in a viewer, to in_process.c in an agent, to change.c where it may
- * destroy something.
+ * The exported functions that open and close descriptors: each is libc's between the stations of its
+ * operation (stations.h).
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -203,77 +202,88 @@ EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 	MAKE_TEMPORARY(flags, REAL(mkostemps64)(path, suffix_bytes, flags));
 }
 
+/* Ends the wrapper of close(2). */
+#define CLOSE(close_by_libc) \
+	do { \
+		int refused = close_begins(fd), error = close_by_libc; \
+		if (error || !refused) \
+			return error; \
+		errno = refused; \
+		return -1; \
+	} while (0)
+
 EXPORT int close(int fd)
 {
-	int refused = call_closing_plain(fd);
-	int error = REAL(close)(fd);
-	return error == 0 && refused ? call_fail(refused) : error;
+	CLOSE(REAL(close)(fd));
 }
 
 EXPORT int __close(int fd)
 {
-	int refused = call_closing_plain(fd);
-	int error = REAL(__close)(fd);
-	return error == 0 && refused ? call_fail(refused) : error;
+	CLOSE(REAL(__close)(fd));
+}
+
+static void closing_many(unsigned first, unsigned last)
+{
+	struct call call = descriptor_call(OPERATION_CLOSE_MANY, (int)first);
+	call.amount = last;
+	order_closes(&call, OPERATION_CLOSE_MANY);
 }
 
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
 	if (!(flags & CLOSE_RANGE_CLOEXEC))
-		call_closing_many(first, last);
+		closing_many(first, last);
 	return REAL(close_range)(first, last, flags);
 }
 
 EXPORT void closefrom(int first)
 {
-	call_closing_many(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+	closing_many(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
 	REAL(closefrom)(first);
 }
 
-/* A second descriptor for the same file; what stood behind its number before is closed. */
+/* A second descriptor for the same file. */
 EXPORT int dup(int fd)
 {
-	int copy = REAL(dup)(fd);
-	call_duplicated(fd, copy);
-	return copy;
+	struct call call = descriptor_call(OPERATION_DUPLICATE, fd);
+	call.descriptor = REAL(dup)(fd);
+	order_came_back(&call, OPERATION_DUPLICATE);
+	return call.descriptor;
 }
+
+/* What stood behind its number before is closed. */
+#define REPLACE(replace_by_libc) \
+	do { \
+		struct close_work own; \
+		struct call call = close_call(OPERATION_REPLACE, fd, target, NULL, &own); \
+		replace_begins(&call); \
+		replace_ends(&call, replace_by_libc); \
+		return call.descriptor; \
+	} while (0)
 
 EXPORT int dup2(int fd, int target)
 {
-	struct closing closing;
-	call_replacing(fd, target, &closing);
-	int copy = REAL(dup2)(fd, target);
-	call_duplicated(fd, copy);
-	(void)call_closed(0, &closing); /* not reported: the call is about another file */
-	return copy;
+	REPLACE(REAL(dup2)(fd, target));
 }
 
 EXPORT int __dup2(int fd, int target)
 {
-	struct closing closing;
-	call_replacing(fd, target, &closing);
-	int copy = REAL(__dup2)(fd, target);
-	call_duplicated(fd, copy);
-	(void)call_closed(0, &closing); /* not reported: the call is about another file */
-	return copy;
+	REPLACE(REAL(__dup2)(fd, target));
 }
 
 EXPORT int dup3(int fd, int target, int flags)
 {
-	struct closing closing;
-	call_replacing(fd, target, &closing);
-	int copy = REAL(dup3)(fd, target, flags);
-	call_duplicated(fd, copy);
-	(void)call_closed(0, &closing); /* not reported: the call is about another file */
-	return copy;
+	REPLACE(REAL(dup3)(fd, target, flags));
 }
 
 static inline int controlled(int fd, int command, int ret)
 {
-	if (command == F_SETLK || command == F_SETLKW)
-		guarded_locked(fd);
-	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-		call_duplicated(fd, ret);
+	if (control_is_followed(command)) {
+		struct call call = descriptor_call(OPERATION_CONTROL, fd);
+		call.flags = (uint32_t)command;
+		call.descriptor = ret;
+		order_came_back(&call, OPERATION_CONTROL);
+	}
 	return ret;
 }
 
@@ -303,16 +313,21 @@ EXPORT int __fcntl(int fd, int command, ...)
 	return controlled(fd, command, REAL(__fcntl)(fd, command, argument));
 }
 
-/* Locks of the kind that fcntl(2) sets. */
+static void locking(int fd)
+{
+	struct call call = descriptor_call(OPERATION_LOCK, fd);
+	order_came_back(&call, OPERATION_LOCK);
+}
+
 EXPORT int lockf(int fd, int command, off_t size_bytes)
 {
-	guarded_locked(fd);
+	locking(fd);
 	return REAL(lockf)(fd, command, size_bytes);
 }
 
 EXPORT int lockf64(int fd, int command, off64_t size_bytes)
 {
-	guarded_locked(fd);
+	locking(fd);
 	return REAL(lockf64)(fd, command, size_bytes);
 }
 

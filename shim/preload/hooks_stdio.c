@@ -116,7 +116,8 @@ static bool may_reopen(struct call *call, FILE *old, struct closing *ret_closing
 
 static FILE *reopened(struct call *call, FILE *stream, struct closing *closing)
 {
-	(void)call_closed(0, closing);
+	if (closing->fd >= 0)
+		(void)guarded_closed(closing);
 	if (shim.views)
 		viewer_untrackable(); /* a descriptor, perhaps 1, now is another file */
 	if (!call->name.path)
@@ -164,59 +165,48 @@ EXPORT FILE *__setmntent(const char *path, const char *mode)
 	OPEN_STREAM(REAL(__setmntent)(path, mode));
 }
 
-static void closing_stream(FILE *stream, struct closing *ret_closing)
+static void closing_stream(FILE *stream, struct close_work *own)
 {
-	ret_closing->fd = -1;
-	if (!shim.on)
+	struct call call = close_call(OPERATION_CLOSE_STREAM, -1, -1, stream, own);
+
+	if (!shim.on || !stream)
 		return;
-	int fd = descriptor_of(stream);
-	if (shim.guards)
-		guarded_closing(fd, ret_closing);
-	if (shim.reads_own)
-		in_process_stream_closing(fd);
-	else if (shim.views)
-		viewer_closing(fd);
-	if (__builtin_expect(shim.tracks, 0))
-		reader_stream_closing(stream);
-	if (shim.records) {
-		descriptor_stream_closing(stream, fd);
-		descriptor_closing((unsigned)fd, (unsigned)fd);
-	}
+	call.name.directory = descriptor_of(stream);
+	order_closes(&call, OPERATION_CLOSE_STREAM);
 }
 
-/* The end of a list of mounts, and its older name. */
+/* Ends the wrapper of a function that closes a list of mounts: it returns 1, whatever comes of it. */
+#define CLOSE_MOUNTS(close_by_libc) \
+	do { \
+		struct close_work own; \
+		closing_stream(stream, &own); \
+		int ret = close_by_libc; \
+		(void)close_ends(0, &own); \
+		return ret; \
+	} while (0)
+
 EXPORT int endmntent(FILE *stream)
 {
-	struct closing closing = { .fd = -1 };
-	if (stream)
-		closing_stream(stream, &closing);
-	int ret = REAL(endmntent)(stream);
-	(void)call_closed(0, &closing);
-	return ret;
+	CLOSE_MOUNTS(REAL(endmntent)(stream));
 }
 
 EXPORT int __endmntent(FILE *stream)
 {
-	struct closing closing = { .fd = -1 };
-	if (stream)
-		closing_stream(stream, &closing);
-	int ret = REAL(__endmntent)(stream);
-	(void)call_closed(0, &closing);
-	return ret;
+	CLOSE_MOUNTS(REAL(__endmntent)(stream));
 }
 
 EXPORT int fclose(FILE *stream)
 {
-	struct closing closing;
-	closing_stream(stream, &closing);
-	return call_closed(REAL(fclose)(stream), &closing);
+	struct close_work own;
+	closing_stream(stream, &own);
+	return close_ends(REAL(fclose)(stream), &own);
 }
 
 EXPORT int _IO_fclose(FILE *stream)
 {
-	struct closing closing;
-	closing_stream(stream, &closing);
-	return call_closed(REAL(_IO_fclose)(stream), &closing);
+	struct close_work own;
+	closing_stream(stream, &own);
+	return close_ends(REAL(_IO_fclose)(stream), &own);
 }
 
 /* A stream gave a whitelisted program what stood behind a place of its file: that may be answered
@@ -286,26 +276,25 @@ EXPORT int fcloseall(void)
 	return REAL(fcloseall)();
 }
 
-/* A stream over a descriptor that is followed: what it reads is not seen. */
-static inline FILE *was_made(FILE *stream, int fd)
-{
-	if (stream && shim.views)
-		viewer_untrackable();
-	if (__builtin_expect(shim.tracks, 0))
-		reader_made_stream(fd);
-	if (stream && __builtin_expect(shim.guards && guarded_any(), 0))
-		guarded_stream(fd, stream);
-	return stream;
-}
+/* Ends the wrapper of a function that makes a stream over a descriptor. */
+#define MAKE_STREAM(make_by_libc) \
+	do { \
+		struct call call = descriptor_call(OPERATION_OPEN_STREAM, fd); \
+		FILE *stream = make_by_libc; \
+		call.error = stream ? 0 : -1; \
+		call.own = stream; \
+		order_came_back(&call, OPERATION_OPEN_STREAM); \
+		return stream; \
+	} while (0)
 
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
-	return was_made(REAL(fdopen)(fd, mode), fd);
+	MAKE_STREAM(REAL(fdopen)(fd, mode));
 }
 
 EXPORT FILE *_IO_fdopen(int fd, const char *mode)
 {
-	return was_made(REAL(_IO_fdopen)(fd, mode), fd);
+	MAKE_STREAM(REAL(_IO_fdopen)(fd, mode));
 }
 
 EXPORT FILE *tmpfile(void)

@@ -148,6 +148,15 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 	}
 }
 
+static inline void descriptor_came_back(int fd, uint32_t flags, long ret, enum operation operation)
+{
+	struct call call = descriptor_call(operation, fd);
+
+	call.flags = flags;
+	call.descriptor = (int)ret;
+	order_came_back(&call, operation);
+}
+
 static void was_sandboxed(const struct system_call *call, const long *arguments)
 {
 	bool by_prctl = call->number == SYS_prctl;
@@ -167,8 +176,7 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 
 	switch ((enum operation)call->operation) {
 	case OPERATION_DUPLICATE:
-	case OPERATION_REPLACE:
-		call_duplicated(fd, (int)ret);
+		descriptor_came_back(fd, 0, ret, OPERATION_DUPLICATE);
 		break;
 	case OPERATION_READ:
 		data_came_back(call, arguments, OPERATION_READ, ret);
@@ -186,10 +194,7 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 		data_came_back(call, arguments, OPERATION_ALLOCATE, ret);
 		break;
 	case OPERATION_CONTROL:
-		if (LONG(1) == F_SETLK || LONG(1) == F_SETLKW)
-			guarded_locked(fd);
-		if (LONG(1) == F_DUPFD || LONG(1) == F_DUPFD_CLOEXEC)
-			call_duplicated(fd, (int)ret);
+		descriptor_came_back(fd, WORD(1), ret, OPERATION_CONTROL);
 		break;
 	case OPERATION_SANDBOX:
 		was_sandboxed(call, arguments);
@@ -308,20 +313,28 @@ static bool is_start(long number, const long *arguments, long *ret)
 	return true;
 }
 
-/* Descriptors are about to be closed: after it, the number may be another thread's. */
-static inline void start_closing(long number, const struct system_call *call, const long *arguments,
-				 struct closing *ret_closing)
+/* A call that closes: what it closes is over before the kernel is asked. */
+static long close_by_number(const struct system_call *form, const long *arguments)
 {
-	ret_closing->fd = -1;
-	if (shim.on && number == SYS_close) {
-		if (shim.views)
-			viewer_untrackable();
-		call_closing(INT(0), ret_closing);
-	} else if (number == SYS_close_range && !(LONG(2) & CLOSE_RANGE_CLOEXEC)) {
-		call_closing_many(WORD(0), WORD(1));
-	} else if (shim.on && call && call->operation == OPERATION_REPLACE) {
-		call_replacing(INT(0), INT(1), ret_closing);
-	}
+	struct close_work own;
+	struct call call = close_call((enum operation)form->operation, INT(0), INT(1), NULL, &own);
+	bool replaces = form->operation == OPERATION_REPLACE;
+
+	call.by_number = true;
+	call.amount = WORD(1);
+	if (replaces)
+		replace_begins(&call);
+	else if (form->number != SYS_close_range || !(WORD(2) & CLOSE_RANGE_CLOEXEC))
+		order_closes(&call, call.operation);
+	long ret = REAL(syscall)(form->number, arguments[0], arguments[1], arguments[2],
+				 arguments[3], arguments[4], arguments[5]);
+	if (!replaces)
+		return close_ends(ret != 0 ? -1 : 0, &own);
+	if (ret >= 0)
+		replace_ends(&call, (int)ret);
+	else
+		(void)close_ends(0, &own);
+	return ret;
 }
 
 /* Writing is left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
@@ -331,10 +344,39 @@ static inline bool asks_before(void)
 	return (shim.guards && !shim.views) || shim.rules.ops;
 }
 
+/* Calls that are made here between their stations, or by the function of their name.  False: the
+ * kernel is to be asked. */
+static bool is_made_here(const struct system_call *call, const long *arguments, long *ret)
+{
+	if (is_start(call->number, arguments, ret))
+		return true;
+	if (!shim.on)
+		return false;
+	switch ((enum operation)call->operation) {
+	case OPERATION_OPEN:
+	case OPERATION_OPEN_HANDLE:
+		*ret = open_by_number(call, arguments);
+		return true;
+	case OPERATION_CLOSE:
+	case OPERATION_CLOSE_MANY:
+	case OPERATION_REPLACE:
+		*ret = close_by_number(call, arguments);
+		return true;
+	default:
+		break;
+	}
+	if (!asks_before())
+		return false;
+	if (is_made_by_name(call, arguments, ret))
+		return true;
+	*ret = -1;
+	return !data_may(call, arguments);
+}
+
 EXPORT long syscall(long number, ...)
 {
+	const struct system_call *call = system_call_find(number);
 	long arguments[6], ret;
-	struct closing closing;
 	va_list list;
 
 	/* As libc's own: six words, whatever the caller passed (psABI: registers, then the
@@ -344,23 +386,11 @@ EXPORT long syscall(long number, ...)
 		arguments[i] = va_arg(list, long);
 	va_end(list);
 
-	if (is_start(number, arguments, &ret))
+	if (call && is_made_here(call, arguments, &ret))
 		return ret;
-	const struct system_call *call = system_call_find(number);
-	if (call && shim.on && operation_is_of_open(call->operation))
-		return open_by_number(call, arguments);
-	if (call && asks_before()) {
-		if (is_made_by_name(call, arguments, &ret))
-			return ret;
-		if (!data_may(call, arguments))
-			return -1;
-	}
-	start_closing(number, call, arguments, &closing);
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
 	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)
 		was_called(call, arguments, ret);
-	if (closing.fd >= 0 && guarded_closed(&closing) < 0 && number == SYS_close)
-		return -1; /* who replaces a descriptor is not told: the call is about another file */
 	return ret;
 }

@@ -1,5 +1,5 @@
 /*
- * The stations of a call about names, lists, opens, data or metadata inside a process (shim/call/order.h), for
+ * The stations of a call about names, lists, opens, descriptors, data or metadata inside a process (shim/call/order.h), for
  * its wrappers and for syscall().
  */
 #ifndef SEEN_SHIM_STATIONS_H
@@ -8,6 +8,7 @@
 #include "shim/call/call.h"
 #include "shim/preload/call.h"
 #include "shim/preload/stations_data.h"
+#include "shim/preload/stations_descriptor.h"
 #include "shim/preload/stations_list.h"
 #include "shim/preload/stations_open.h"
 
@@ -23,13 +24,20 @@ void stations_guarded(struct call *call);
 void stations_observe(const struct call *call);
 void stations_journal(const struct call *call);
 
-static inline bool station_rules(struct call *call, enum operation operation)
+#define STATION static inline __attribute__((always_inline))
+
+STATION bool station_rules(struct call *call, enum operation operation)
 {
 	uint32_t asked = call->rules ? call->rules : OPERATIONS[operation].rules;
-	return !rule_may_hold(&shim.rules, asked) || stations_let(call);
+
+	if (!rule_may_hold(&shim.rules, asked))
+		return true;
+	if (operation_is_of_list(operation)) /* by its words: the object stays in registers */
+		return rules_let(asked, call->name.directory, call->name.path, call->name.follows);
+	return stations_let(call);
 }
 
-static inline bool station_guard(struct call *call, enum operation operation)
+STATION bool station_guard(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		return guard_data(call, operation);
@@ -37,10 +45,12 @@ static inline bool station_guard(struct call *call, enum operation operation)
 		return true;
 	if (operation_is_of_open(operation))
 		return guard_open(call, operation);
+	if (operation_is_of_descriptor(operation))
+		return guard_descriptor(call, operation);
 	return stations_guard(call);
 }
 
-static inline void station_observe(struct call *call, enum operation operation)
+STATION void station_observe(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		observe_data(call, operation);
@@ -50,11 +60,13 @@ static inline void station_observe(struct call *call, enum operation operation)
 		return;
 	else if (operation_is_of_open(operation))
 		observe_open(call, operation);
+	else if (operation_is_of_descriptor(operation))
+		observe_descriptor(call, operation);
 	else
 		stations_observe(call);
 }
 
-static inline void station_journal(struct call *call, enum operation operation)
+STATION void station_journal(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		journal_data(call, operation);
@@ -64,6 +76,8 @@ static inline void station_journal(struct call *call, enum operation operation)
 		return;
 	else if (operation_is_of_open(operation))
 		journal_open(call, operation);
+	else if (operation_is_of_descriptor(operation))
+		journal_descriptor(call, operation);
 	else if (operation == OPERATION_METADATA_OF_DESCRIPTOR)
 		record_descriptor(JOURNAL_METADATA, call->error != 0, call->name.directory,
 				  call->flags, call->amount);
@@ -72,15 +86,17 @@ static inline void station_journal(struct call *call, enum operation operation)
 }
 
 /* The call is over: ends what GUARD began. */
-static inline void station_guarded(struct call *call, enum operation operation)
+STATION void station_guarded(struct call *call, enum operation operation)
 {
 	if (!(OPERATIONS[operation].stations & STATION_GUARD))
 		return;
 	if (operation_is_of_open(operation))
 		guarded_open(call);
-	else
+	else if (!operation_is_of_descriptor(operation)) /* close_ends() */
 		stations_guarded(call);
 }
+
+#undef STATION
 
 #include "shim/call/order.h"
 
@@ -98,5 +114,22 @@ static inline void station_guarded(struct call *call, enum operation operation)
 		PASS_STATIONS(&call, OPERATION_##OPERATION, call_by_libc); \
 		return call.error; \
 	} while (0)
+
+/* replace_begins(), replace_ends(): a descriptor is about to be replaced by a copy of another, and
+ * so closed; and was.  A refusal is not reported: the call is about another file. */
+static inline __attribute__((always_inline)) void replace_begins(struct call *call)
+{
+	(void)order_may(call, OPERATION_REPLACE);
+	if (__builtin_expect(shim.role == ROLE_SHELL && shim.records, 0) &&
+	    call->name.directory != call->other.directory)
+		descriptor_replacing(call->other.directory);
+}
+
+static inline __attribute__((always_inline)) void replace_ends(struct call *call, int copy)
+{
+	call->descriptor = copy;
+	order_came_back(call, OPERATION_REPLACE);
+	(void)close_ends(0, call->own);
+}
 
 #endif

@@ -271,6 +271,65 @@ static int pend(const char *kernel_path, const struct stat *stat, const struct a
 	return 0;
 }
 
+/* What the open's record reports of a file. */
+static void write_facts(const struct stat *stat, const struct answer *answer,
+			struct open_facts *ret_facts)
+{
+	struct journal_details *details = &ret_facts->details;
+
+	ret_facts->is_known = ret_facts->is_decided = true;
+	ret_facts->reason = answer->reason;
+	ret_facts->decision = answer->decision;
+	details->dev = stat->st_dev;
+	details->ino = stat->st_ino;
+	details->size_bytes = (uint64_t)stat->st_size;
+	details->before = answer->delivered;
+	if (answer->decision != DECISION_CONTENT)
+		details->after = answer->content.version;
+}
+
+/* Gives the notice.  False: it could not be given, and the viewer reads the file. */
+static bool is_answered(int fd, const struct answer *answer, const char *kernel_path,
+			const struct stat *stat, struct open_facts *facts)
+{
+	if (deliver_notice(fd, answer, kernel_path, stat) == 0) {
+		shim.answered = true;
+		facts->bytes_saved = (uint64_t)stat->st_size - answer->notice_bytes;
+		return true;
+	}
+	decision_undo(&shim.segment, &shim.request, answer);
+	facts->decision = DECISION_CONTENT;
+	facts->reason = REASON_UNREADABLE;
+	return false;
+}
+
+/* A file whose bytes, or what changed in it, the viewer is about to read. */
+static void follow(int fd, const char *path, const char *kernel_path, const struct stat *stat,
+		   const struct answer *answer, const struct version *diff)
+{
+	if (answer->reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX ||
+	    streams_taken == (1u << STREAMS_MAX) - 1)
+		return;
+	struct viewed_file *viewed = &views[view_count];
+	/* At the end the agent may have closed what it read. */
+	request_confirm_sink(&shim.segment, &shim.request);
+	if (path)
+		baseline_add_name(&shim.segment, path);
+	if (pend(kernel_path, stat, answer, viewed) < 0)
+		return;
+	viewed->fd = fd;
+	viewed->path = viewed->late ? 0 : record_path(kernel_path);
+	viewed->broken = false;
+	viewed->diff = *diff;
+	viewed->leads_to = answer->content.version;
+	int stream = __builtin_ctz(~streams_taken);
+	streams_taken |= 1u << stream;
+	viewed->stream = &streams[stream];
+	version_stream_init(viewed->stream);
+	view_count++;
+	deliver_content(viewed, kernel_path, stat);
+}
+
 void viewer_opened(int fd, int directory, const char *path, struct open_facts *ret_facts)
 {
 	/* One thread comes here, never within itself; its stack may be a signal handler's. */
@@ -293,48 +352,13 @@ void viewer_opened(int fd, int directory, const char *path, struct open_facts *r
 		      &stat, &answer);
 	if (answer.decision == DECISION_DIFF)
 		deliver_diff(fd, path ? path : kernel_path, &answer, &diff);
-	ret_facts->is_known = ret_facts->is_decided = true;
-	ret_facts->reason = answer.reason;
-	ret_facts->decision = answer.decision;
-	ret_facts->details.dev = stat.st_dev;
-	ret_facts->details.ino = stat.st_ino;
-	ret_facts->details.size_bytes = (uint64_t)stat.st_size;
-	ret_facts->details.before = answer.delivered;
-	if (answer.decision != DECISION_CONTENT)
-		ret_facts->details.after = answer.content.version;
-	if (answer.decision == DECISION_NOTICE) {
-		if (deliver_notice(fd, &answer, kernel_path, &stat) == 0) {
-			shim.answered = true;
-			ret_facts->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
-			return;
-		}
-		decision_undo(&shim.segment, &shim.request, &answer);
-		ret_facts->decision = DECISION_CONTENT;
-		ret_facts->reason = REASON_UNREADABLE;
-	}
+	write_facts(&stat, &answer, ret_facts);
+	if (answer.decision == DECISION_NOTICE &&
+	    is_answered(fd, &answer, kernel_path, &stat, ret_facts))
+		return;
 	if (answer.decision == DECISION_DIFF)
 		ret_facts->bytes_saved = (uint64_t)stat.st_size - diff.size_bytes;
-	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX ||
-	    streams_taken == (1u << STREAMS_MAX) - 1)
-		return;
-	struct viewed_file *viewed = &views[view_count];
-	/* At the end the agent may have closed what it read. */
-	request_confirm_sink(&shim.segment, &shim.request);
-	if (path)
-		baseline_add_name(&shim.segment, path);
-	if (pend(kernel_path, &stat, &answer, viewed) < 0)
-		return;
-	viewed->fd = fd;
-	viewed->path = viewed->late ? 0 : record_path(kernel_path);
-	viewed->broken = false;
-	viewed->diff = diff;
-	viewed->leads_to = answer.content.version;
-	int stream = __builtin_ctz(~streams_taken);
-	streams_taken |= 1u << stream;
-	viewed->stream = &streams[stream];
-	version_stream_init(viewed->stream);
-	view_count++;
-	deliver_content(viewed, kernel_path, &stat);
+	follow(fd, path, kernel_path, &stat, &answer, &diff);
 }
 
 void viewer_read(int fd, const void *bytes, ssize_t count)

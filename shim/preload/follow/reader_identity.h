@@ -1,0 +1,18 @@
+/* What a reader's command is: all that its output hangs on, but for the files that it reads. */
+#ifndef SEEN_FOLLOW_READER_IDENTITY_H
+#define SEEN_FOLLOW_READER_IDENTITY_H
+
+#include <stdbool.h>
+
+#include "tracker/content/version.h"
+
+/* reader_identify(): a number for the program, its words and place, the variables that change what
+ * readers print, and what stands behind its standard descriptors.  False where that is not known. */
+bool reader_identify(const char *executable, char *const argv[], char *const environment[],
+		     struct version *ret_identity);
+
+/* reader_is_never(): is the command one of [requests] never?  One that is too long to tell is.
+ * name: of the program. */
+bool reader_is_never(const char *name, char *const argv[]);
+
+#endif
