@@ -189,6 +189,7 @@ static bool is_shown(void)
 /* A command that ran without a session. */
 static int run_blind(const struct config *config, unsigned asked, char **words)
 {
+	static const struct via PLAIN = { .ways = SESSION_VIA_PRELOAD };
 	bool is_off = config_number(config, OPTION_session_mode) == SESSION_MODE_OFF;
 	bool is_strange = is_off &&
 			  config_is_of_workspace(config, config_value(config, OPTION_session_mode));
@@ -199,7 +200,7 @@ static int run_blind(const struct config *config, unsigned asked, char **words)
 			       config_value(config, OPTION_session_mode)->origin);
 	if (is_strange)
 		message("nothing is observed: %s", why);
-	int code = run_start(NULL, NULL, SESSION_VIA_PRELOAD, words, &killed_by);
+	int code = run_start(NULL, NULL, &PLAIN, words, &killed_by);
 	if (is_shown())
 		terminal_start_lines();
 	if (is_strange && is_shown())
@@ -252,7 +253,7 @@ static int run_in_session(struct run *run)
 	recording->transcripts = transcripts_start(run->config, &run->session, &recording->journal);
 	checkpoint_start(&recording->checkpoint, &run->session, run->config);
 	metadata_open(&run->session);
-	int code = run_start(recording, &context, run->via.ways, run->words, &killed_by);
+	int code = run_start(recording, &context, &run->via, run->words, &killed_by);
 	process_end_run(segment, this_run);
 	watch_finish(recording->watch);
 	/* The last of what was given is reported before it ends. */

@@ -98,7 +98,8 @@ struct creation {
 	char **words;
 	const struct inherited *inherited;
 	bool preloads;
-	int report; /* gets errno when the command cannot be started */
+	bool at_exec; /* it becomes supervised when it is started, as any program */
+	int report;   /* gets errno when the command cannot be started */
 	struct process_ref process;
 };
 
@@ -177,6 +178,7 @@ static bool start_supervised(struct creation *creation, struct supervised *ret_s
 		.journal = &creation->recording->journal,
 		.context = *creation->context,
 		.has_library = creation->preloads,
+		.at_exec = creation->at_exec,
 		.announce = announce,
 		.become = become,
 		.data = creation,
@@ -220,7 +222,7 @@ static int read_report(int report)
 	return got == sizeof(error) ? error : 0;
 }
 
-int run_start(struct recording *recording, const struct context *context, enum session_via via,
+int run_start(struct recording *recording, const struct context *context, const struct via *via,
 	      char **words, int *ret_signal)
 {
 	struct inherited inherited;
@@ -239,9 +241,10 @@ int run_start(struct recording *recording, const struct context *context, enum s
 				     .context = context,
 				     .words = words,
 				     .inherited = &inherited,
-				     .preloads = via != SESSION_VIA_SUPERVISE,
+				     .preloads = via->ways != SESSION_VIA_SUPERVISE,
+				     .at_exec = via->at_exec,
 				     .report = report[1] };
-	if (recording && via != SESSION_VIA_PRELOAD) {
+	if (recording && (via->ways != SESSION_VIA_PRELOAD || via->at_exec)) {
 		is_supervised = start_supervised(&creation, &supervised);
 		/* Then it is for the library alone to see it. */
 		if (!is_supervised && !creation.preloads) {

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "cli/run/recording.h"
+#include "cli/run/via.h"
 #include "cli/session/session.h"
-#include "config/config.h"
 #include "tracker/segment/tables.h"
 
 /* run_prepare_environment(): the environment of the command: the library, the session, and what
@@ -19,10 +19,11 @@ int run_prepare_environment(const struct session *session, bool preloads);
 
 /* run_start(): starts the command and waits for it.
  *
- * recording, context: NULL: there is no session.  via: the mechanism.  words: of the command.
+ * recording, context: NULL: there is no session.  via: the mechanism, as
+ * via_choose() says.  words: of the command.
  * ret_signal: the signal that ended the command; 0: none did.
  * Returns its status, or an exit code of `seen run` with a line that says why it did not start. */
-int run_start(struct recording *recording, const struct context *context, enum session_via via,
+int run_start(struct recording *recording, const struct context *context, const struct via *via,
 	      char **words, int *ret_signal);
 
 #endif

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shim/supervise/compat.h"
-#include "shim/supervise/filter.h"
+#include "shim/start/compat.h"
+#include "shim/start/filter.h"
 #include "shim/supervise/supervisor.h"
 #include "tracker/sys/sys.h"
 
@@ -151,19 +151,38 @@ static void detach(const int *kept, int count)
 	(void)close_range(first, ~0U, 0);
 }
 
+/* Reports stops of the command, and its end: then true.  now: does not wait for that. */
+static bool report_changes(const struct teller *teller, pid_t command, bool now)
+{
+	struct wire wire = { .kind = MESSAGE_CHANGED };
+
+	while (waitpid(command, &wire.value, (now ? WNOHANG : 0) | WUNTRACED) > 0) {
+		bool is_over = !WIFSTOPPED(wire.value);
+		report(teller, &wire);
+		/* It may have stopped with a command that was killed since. */
+		if (is_over && getppid() == teller->to)
+			(void)kill(teller->to, SIGCONT);
+		if (is_over)
+			return true;
+	}
+	return false;
+}
+
 /* Waits for the command, and for all below it. */
 _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller, pid_t command,
 			    int signals)
 {
-	bool is_over = false, is_last = false;
+	bool is_over = false, is_last = !supervise_tend(supervisor);
 	enum { SIGNALS, CALLS, TELLER };
 
 	for (;;) {
 		struct pollfd wait[] = {
 			[SIGNALS] = { is_over ? -1 : signals, POLLIN, 0 },
-			[CALLS] = { is_last ? -1 : supervise_descriptor(supervisor), POLLIN, 0 },
+			[CALLS] = { supervise_descriptor(supervisor), POLLIN, 0 },
 			[TELLER] = { is_over ? -1 : teller->socket, 0, 0 },
 		};
+		if (is_over)
+			supervise_refuse(supervisor);
 		if (is_over && is_last)
 			_exit(0);
 		if (poll(wait, sizeof(wait) / sizeof(wait[0]), -1) < 0)
@@ -177,90 +196,132 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 			teller->to = -1;
 		if (wait[SIGNALS].revents || wait[TELLER].revents) {
 			struct signalfd_siginfo info;
-			struct wire wire = { .kind = MESSAGE_CHANGED };
 			while (wait[SIGNALS].revents && read(signals, &info, sizeof(info)) > 0)
 				;
-			while (!is_over &&
-			       waitpid(command, &wire.value,
-				       (wait[TELLER].revents ? 0 : WNOHANG) | WUNTRACED) > 0) {
-				is_over = !WIFSTOPPED(wire.value);
-				report(teller, &wire);
-				/* It may have stopped with a command that was killed since. */
-				if (is_over && getppid() == teller->to)
-					(void)kill(teller->to, SIGCONT);
-			}
+			is_over = is_over || report_changes(teller, command, !wait[TELLER].revents);
 		}
 	}
 }
 
-_Noreturn static void run_supervisor(const struct supervised_start *start, struct teller *teller)
+/* Moves descriptors to numbers in rising order, above what detach() needs. */
+static int move_above(int *const fds[], int count)
 {
-	struct wire wire = { .kind = MESSAGE_FAILED };
-	uint64_t mark = start->has_library ? supervise_mark(start->segment) : 0;
-	struct supervisor *supervisor = NULL;
-	int sockets[2], listener, signals = -1;
-	struct ready ready;
-	sigset_t child;
-	pid_t command = -1;
+	int least = 10;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
-	    (command = fork()) < 0) {
-		wire.value = -errno;
+	for (int i = 0; i < count; i++) {
+		*fds[i] = fcntl(*fds[i], F_DUPFD_CLOEXEC, least);
+		if (*fds[i] < 0)
+			return -errno;
+		least = *fds[i] + 1;
+	}
+	return 0;
+}
+
+/* Waits for the command, or ends with it where it cannot be supervised. */
+_Noreturn static void serve_or_fail(int error, struct supervisor *supervisor, struct teller *teller,
+				    pid_t command, bool no_new_privs, int go)
+{
+	struct wire wire = { .kind = error ? MESSAGE_FAILED : MESSAGE_STARTED,
+			     .value = error ? error : command,
+			     .no_new_privs = no_new_privs };
+	int signals = -1;
+	sigset_t child;
+
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	if (!error && (signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+		wire = (struct wire){ .kind = MESSAGE_FAILED, .value = -errno };
+	if (wire.kind == MESSAGE_STARTED) {
 		report(teller, &wire);
+		if (go >= 0) {
+			(void)send(go, "", 1, MSG_NOSIGNAL);
+			(void)close(go);
+		}
+		serve(supervisor, teller, command, signals);
+	}
+	if (command > 0) {
+		(void)kill(command, SIGKILL);
+		(void)waitpid(command, NULL, 0);
+	}
+	report(teller, &wire);
+	_exit(1);
+}
+
+static struct supervision supervision_of(const struct supervised_start *start,
+					 struct teller *teller)
+{
+	return (struct supervision){
+		.segment = start->segment,
+		.directory = start->directory,
+		.journal = start->journal,
+		.has_library = start->has_library,
+		.report = report_line,
+		.data = teller,
+	};
+}
+
+/* The command is below no filter.  The socket is there before it begins. */
+_Noreturn static void supervise_programs(const struct supervised_start *start,
+					 struct teller *teller)
+{
+	uint32_t run = start->context.flags >> CONTEXT_RUN_SHIFT;
+	struct supervisor *supervisor = NULL;
+	int socket = -1;
+
+	/* Without a socket each program is started plainly, and reported. */
+	(void)supervise_bind(start->directory, run, &socket);
+	pid_t command = fork();
+	if (command == 0) {
+		(void)close(teller->socket);
+		(void)start->announce(start->data);
+		start->become(start->data);
 		_exit(1);
 	}
+	int error = command < 0 ? -errno : 0;
+	int *kept[] = { &teller->socket, &socket };
+	if (error == 0)
+		error = move_above(kept, socket < 0 ? 1 : 2);
+	if (error == 0) {
+		detach((int[]){ teller->socket, socket }, socket < 0 ? 1 : 2);
+		const struct supervision supervision = supervision_of(start, teller);
+		error = supervise_at_exec(socket, run, &supervision, &supervisor);
+	}
+	serve_or_fail(error, supervisor, teller, command, false, -1);
+}
+
+/* The command is below a filter, and all that it starts. */
+_Noreturn static void supervise_command(const struct supervised_start *start, struct teller *teller)
+{
+	uint64_t mark = start->has_library ? supervise_mark(start->segment) : 0;
+	struct supervisor *supervisor = NULL;
+	int sockets[2], listener = -1;
+	struct ready ready = { .error = 0 };
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		serve_or_fail(-errno, NULL, teller, -1, false, -1);
+	pid_t command = fork();
 	if (command == 0) {
 		(void)close(sockets[0]);
 		(void)close(teller->socket);
 		run_command(start, mark, sockets[1]);
 	}
+	int error = command < 0 ? -errno : 0;
 	(void)close(sockets[1]);
-	(void)sigemptyset(&child);
-	(void)sigaddset(&child, SIGCHLD);
-	wire.value = -EIO;
-	if (!receive_ready(sockets[0], &ready, &listener))
-		goto failed;
-	wire.value = ready.error;
-	if (ready.error < 0)
-		goto failed;
-	/* In rising order, each above what detach() needs. */
-	int kept[3] = { fcntl(teller->socket, F_DUPFD_CLOEXEC, 10) };
-	kept[1] = fcntl(sockets[0], F_DUPFD_CLOEXEC, kept[0] + 1);
-	kept[2] = fcntl(listener, F_DUPFD_CLOEXEC, kept[1] + 1);
-	if (kept[0] < 0 || kept[1] < 0 || kept[2] < 0) {
-		wire.value = -errno;
-		goto failed;
+	if (error == 0)
+		error = receive_ready(sockets[0], &ready, &listener) ? ready.error : -EIO;
+	int *kept[] = { &teller->socket, &sockets[0], &listener };
+	if (error == 0)
+		error = move_above(kept, 3);
+	if (error == 0) {
+		detach((int[]){ teller->socket, sockets[0], listener }, 3);
+		const struct supervision supervision = supervision_of(start, teller);
+		const struct supervise_root root = { .pid = command,
+						     .process = ready.process,
+						     .context = start->context,
+						     .no_new_privs = ready.no_new_privs };
+		error = supervise_start(listener, &root, &supervision, &supervisor);
 	}
-	detach(kept, 3);
-	teller->socket = kept[0];
-	struct supervision supervision = {
-		.segment = start->segment,
-		.directory = start->directory,
-		.journal = start->journal,
-		.root = command,
-		.process = ready.process,
-		.context = start->context,
-		.no_new_privs = ready.no_new_privs,
-		.has_library = start->has_library,
-		.report = report_line,
-		.data = teller,
-	};
-	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	wire.value = signals < 0 ? -errno : supervise_start(kept[2], &supervision, &supervisor);
-	if (wire.value)
-		goto failed;
-	wire = (struct wire){ .kind = MESSAGE_STARTED,
-			      .value = command,
-			      .no_new_privs = ready.no_new_privs };
-	report(teller, &wire);
-	(void)send(kept[1], "", 1, MSG_NOSIGNAL);
-	(void)close(kept[1]);
-	serve(supervisor, teller, command, signals);
-failed:
-	(void)kill(command, SIGKILL);
-	(void)waitpid(command, NULL, 0);
-	report(teller, &wire);
-	_exit(1);
+	serve_or_fail(error, supervisor, teller, command, ready.no_new_privs, sockets[0]);
 }
 
 /* ---- `seen run` ---- */
@@ -277,7 +338,9 @@ int supervised_start(const struct supervised_start *start, struct supervised *re
 	if (supervisor == 0) {
 		(void)close(sockets[0]);
 		teller.socket = sockets[1];
-		run_supervisor(start, &teller);
+		if (start->at_exec)
+			supervise_programs(start, &teller);
+		supervise_command(start, &teller);
 	}
 	(void)close(sockets[1]);
 	if (supervisor < 0) {
@@ -355,8 +418,13 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 		return;
 	}
 	ssize_t got = recv(supervised->messages, &wire, sizeof(wire), MSG_DONTWAIT);
-	if (got < 0)
+	if (got < 0) {
+		/* A supervisor that a process has stopped cannot report the end. */
+		struct pollfd ended = { supervised->descriptor, POLLIN, 0 };
+		if (supervised->descriptor >= 0 && poll(&ended, 1, 0) == 1)
+			(void)kill(supervised->supervisor, SIGCONT);
 		return;
+	}
 	if (got == 0) {
 		(void)close(supervised->messages);
 		supervised->messages = -1;
@@ -381,8 +449,24 @@ void supervised_signal(const struct supervised *supervised, int signal)
 		(void)kill(supervised->command, signal);
 }
 
+/* The supervisor ends with the last program below it.  What the command used of the processor is
+ * its caller's to know, and comes by waiting for it (getrusage(2), RUSAGE_CHILDREN). */
+static void await_supervisor(const struct supervised *supervised)
+{
+	enum { ENDS_MS = 50 };
+	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, supervised->supervisor, 0),
+				.events = POLLIN };
+
+	if (ended.fd < 0)
+		return;
+	if (poll(&ended, 1, supervised->messages < 0 ? 0 : ENDS_MS) == 1)
+		(void)waitpid(supervised->supervisor, NULL, 0);
+	(void)close(ended.fd);
+}
+
 void supervised_close(struct supervised *supervised)
 {
+	await_supervisor(supervised);
 	if (supervised->messages >= 0)
 		(void)close(supervised->messages);
 	if (supervised->descriptor >= 0)

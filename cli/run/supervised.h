@@ -9,6 +9,9 @@
  * a process (Yama, ptrace_scope 1).  It goes on as long as any process lives below the filter.
  * When `seen run` dies, it ends the command.  When it dies itself, its guardian lets all calls
  * pass, and the command goes on.
+ *
+ * With --via auto the command itself is below no filter: the supervisor sleeps until a program asks
+ * to be supervised at its exec (shim/start/request.h).
  */
 #ifndef SEEN_CLI_SUPERVISED_H
 #define SEEN_CLI_SUPERVISED_H
@@ -25,8 +28,9 @@ struct supervised_start {
 	struct journal *journal;
 	struct context context; /* of the command, as it is announced */
 	bool has_library;       /* the library is preloaded too */
-	/* In the command's process: announces the command.  Then, below the filter: becomes it, or
-	 * ends. */
+	bool at_exec;           /* the command is not supervised, but programs that ask for it */
+	/* In the command's process: announces the command.  Then, below the filter unless at_exec:
+	 * becomes it, or ends. */
 	struct process_ref (*announce)(void *data);
 	void (*become)(void *data);
 	void *data;

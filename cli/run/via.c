@@ -181,6 +181,7 @@ void via_choose(const struct config *config, const struct segment *segment, char
 			via.ways = SESSION_VIA_PRELOAD;
 		}
 	}
+	via.at_exec = is_auto && via.ways == SESSION_VIA_PRELOAD && !via.rule;
 	free(chain);
 	*ret_via = via;
 }

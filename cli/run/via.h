@@ -17,6 +17,9 @@ enum { VIA_REASON_BYTES = 120 };
 
 struct via {
 	enum session_via ways; /* SESSION_VIA_PRELOAD, _SUPERVISE or _BOTH */
+	/* The library alone to begin with: a program that it does not see, or not all of, becomes
+	 * supervised when it is started (shim/start/request.h). */
+	bool at_exec;
 	/* What it was decided by, as a phrase: "busybox is static".  Holds names: data of
 	 * others. */
 	char reason[VIA_REASON_BYTES];

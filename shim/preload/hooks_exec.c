@@ -40,6 +40,11 @@
 	if (!call_may_run(directory, path, searches)) \
 		return -1;
 
+/* For the functions that replace the caller's image: posix_spawn's child is another task. */
+#define PREPARE_EXEC(directory, path, searches, argv, environment) \
+	PREPARE(sys_getpid(), directory, path, searches, argv, environment) \
+	launch_supervise(&launch);
+
 /* exec came back: it failed. */
 static int failed(const struct launch *launch, int error)
 {
@@ -50,28 +55,28 @@ static int failed(const struct launch *launch, int error)
 EXPORT int execve(const char *path, char *const argv[], char *const environment[])
 {
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environment)
+	PREPARE_EXEC(AT_FDCWD, path, false, argv, environment)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environ)
+	PREPARE_EXEC(AT_FDCWD, path, false, argv, environ)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
 	ASK(AT_FDCWD, file, true)
-	PREPARE(sys_getpid(), AT_FDCWD, file, true, argv, environ)
+	PREPARE_EXEC(AT_FDCWD, file, true, argv, environ)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
 	ASK(AT_FDCWD, file, true)
-	PREPARE(sys_getpid(), AT_FDCWD, file, true, argv, environment)
+	PREPARE_EXEC(AT_FDCWD, file, true, argv, environment)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
@@ -79,14 +84,14 @@ EXPORT int execveat(int directory, const char *path, char *const argv[], char *c
 		    int flags)
 {
 	ASK(directory, path, false)
-	PREPARE(sys_getpid(), directory, path, false, argv, environment)
+	PREPARE_EXEC(directory, path, false, argv, environment)
 	return failed(&launch, REAL(execveat)(directory, path, argv, changed, flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
 	ASK(fd, "", false)
-	PREPARE(sys_getpid(), fd, "", false, argv, environment)
+	PREPARE_EXEC(fd, "", false, argv, environment)
 	return failed(&launch, REAL(fexecve)(fd, argv, changed));
 }
 
@@ -110,7 +115,7 @@ EXPORT int execl(const char *path, const char *first, ...)
 	COLLECT_WORDS(first, list)
 	va_end(list);
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environ)
+	PREPARE_EXEC(AT_FDCWD, path, false, argv, environ)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
@@ -120,7 +125,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 	COLLECT_WORDS(first, list)
 	va_end(list);
 	ASK(AT_FDCWD, file, true)
-	PREPARE(sys_getpid(), AT_FDCWD, file, true, argv, environ)
+	PREPARE_EXEC(AT_FDCWD, file, true, argv, environ)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
@@ -131,7 +136,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 	char *const *environment = va_arg(list, char *const *);
 	va_end(list);
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environment)
+	PREPARE_EXEC(AT_FDCWD, path, false, argv, environment)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 

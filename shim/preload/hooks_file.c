@@ -40,7 +40,7 @@ static bool is_marked(void)
 }
 
 /* As libc's, with the session's mark in the sixth argument, which the call has no use for
- * (shim/supervise/filter.h). */
+ * (shim/start/filter.h). */
 static int open_marked(int directory, const char *path, int flags, mode_t mode)
 {
 	long fd = sys_call6(SYS_openat, directory, (long)path, flags, (long)mode, 0,

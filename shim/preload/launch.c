@@ -23,6 +23,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
+#include "shim/start/request.h"
 #include "tracker/process/image.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
@@ -296,6 +297,39 @@ char *const *launch_environment(struct launch *launch, char *const environment[]
 	if (launch->large)
 		__atomic_store_n(&launch->large->in_work, false, __ATOMIC_RELEASE);
 	return array;
+}
+
+/* Is the program an agent, as far as its name and arguments tell? */
+static bool is_agent(struct process_ref process)
+{
+	struct process_slot slot;
+
+	return process_read(&shim.segment, process.index, &slot) && slot.serial == process.serial &&
+	       slot.context.role == ROLE_AGENT;
+}
+
+static enum mechanism supervise(const struct launch *launch)
+{
+	const struct request_start start = {
+		.directory = shim.session + sizeof(SESSION) - 1,
+		.run = shim.request.context.flags >> CONTEXT_RUN_SHIFT,
+		.process = launch->process,
+		.may_drop = is_agent(launch->process),
+	};
+
+	if (launch->file.kind == IMAGE_FOREIGN)
+		return MECHANISM_FOREIGN;
+	if (launch->file.gains_privileges)
+		return MECHANISM_PRIVILEGED;
+	return start.run ? request_supervision(&start) : MECHANISM_NO_SOCKET;
+}
+
+void launch_supervise(const struct launch *launch)
+{
+	if (!launch->announces || shim.supervised ||
+	    (!image_needs_supervisor(launch->file.kind) && launch->file.kind != IMAGE_FOREIGN))
+		return;
+	process_set_mechanism(&shim.segment, launch->process, supervise(launch));
 }
 
 void launch_done(const struct launch *launch, pid_t pid, int error)

@@ -54,6 +54,12 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[]);
 char *const *launch_environment(struct launch *launch, char *const environment[],
 				char **stack_array, char *preload);
 
+/* launch_supervise(): where the library does not see all that the program does: makes the calling
+ * task supervised, or notes why not.  The next call is the program's own exec.
+ *
+ * launch: announced, or nothing happens. */
+void launch_supervise(const struct launch *launch);
+
 /* launch_repairs_command(): libc starts shells for system() and popen() with the process's own
  * environment.
  * Returns whether that lacks our library, so that the command has to begin by putting it back. */

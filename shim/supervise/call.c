@@ -24,8 +24,8 @@
 /* ---- programs ---- */
 
 /* Says once of each program that its setuid bit has no effect below no_new_privs. */
-static void report_setuid(const struct supervision *supervision, const char *path,
-			  const struct stat *stat)
+static void report_setuid(const struct supervision *supervision, const struct target *target,
+			  const char *path, const struct stat *stat)
 {
 	enum { REPORTED_MAX = 64 };
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +34,7 @@ static void report_setuid(const struct supervision *supervision, const char *pat
 	char line[SEGMENT_PATH_BYTES + 160], name[4 * SEGMENT_PATH_BYTES];
 	bool is_new = true;
 
-	if (!supervision->no_new_privs || !supervision->report ||
+	if (!target->no_new_privs || !supervision->report ||
 	    !(((stat->st_mode & S_ISUID) && stat->st_uid != geteuid()) ||
 	      ((stat->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
 	       stat->st_gid != getegid())))
@@ -54,6 +54,18 @@ static void report_setuid(const struct supervision *supervision, const char *pat
 		       "(no_new_privs); --via preload avoids that",
 		       SEGMENT_PATH_BYTES, name);
 	supervision->report(supervision->data, line);
+}
+
+/* The exec is a call of the library's: it asked the rules, and recorded the start. */
+static bool is_started_by_library(const struct trapped *trapped)
+{
+	const struct target *target = trapped->target;
+
+	return target->way == WAY_BEFORE_EXEC
+		       ? target->has_library
+		       : target->way == WAY_LIBRARY &&
+				 target_is_library_code(
+					 target, trapped->exchange->call->data.instruction_pointer);
 }
 
 static struct verdict judge_exec(const struct trapped *trapped)
@@ -84,16 +96,14 @@ static struct verdict judge_exec(const struct trapped *trapped)
 		inspection_finish();
 		is_there = error != -ENOENT && error != -ENOTDIR;
 		if (error == 0) {
-			report_setuid(supervision, name.path, &stat);
+			report_setuid(supervision, target, name.path, &stat);
 			is_spared = rules_spare(supervision, &stat);
 		}
 	}
 	/* What passed libc was announced by the library; in another namespace of processes by
 	 * numbers that mean nothing here. */
-	bool by_library = target->way == WAY_LIBRARY &&
-			  target_is_library_code(target,
-						 trapped->exchange->call->data.instruction_pointer);
-	bool elsewhere = by_library && target_is_elsewhere(target);
+	bool by_library = is_started_by_library(trapped);
+	bool elsewhere = by_library && target->way == WAY_LIBRARY && target_is_elsewhere(target);
 	bool announce = is_there && (!by_library || elsewhere);
 	if (elsewhere)
 		target_inspect_library(trapped->targets, target);
@@ -172,7 +182,7 @@ static struct verdict judge_known(const struct trapped *trapped)
 
 	if (operation == OPERATION_START || operation == OPERATION_END || !is_known(trapped))
 		exchange_note_slow(trapped->exchange);
-	if (target->way != WAY_BEFORE_EXEC)
+	if (target->way != WAY_BEFORE_EXEC || target->has_library)
 		target_returned(trapped->targets, target, (pid_t)call->pid);
 	/* A program that starts another one was not being loaded any more. */
 	if (!target_complete(trapped->targets, target,

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/supervise/compat.h"
+#include "shim/start/compat.h"
 
 /* A call that waits for its answer. */
 struct exchange {

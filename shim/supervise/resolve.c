@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/supervise/compat.h"
+#include "shim/start/compat.h"
 #include "shim/supervise/memory.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"

@@ -61,17 +61,21 @@ struct supervise_change {
 	struct stat stat;
 };
 
+/* A process that has installed a filter and not called exec yet. */
+struct supervise_root {
+	pid_t pid;
+	struct process_ref process; /* the program, as announced; serial 0: it is not known */
+	struct context context;     /* likewise */
+	bool no_new_privs;          /* setuid programs below it are reported */
+	bool has_library;           /* the library is in it, and started the program */
+};
+
 /* What a supervisor works for.  Constant while it does; borrowed. */
 struct supervision {
 	const struct segment *segment;
 	const char *directory;   /* that the segment lies in; NULL: none */
 	struct journal *journal; /* NULL, or not mapped: nothing is recorded */
-	/* the command's process, which has installed the filter and not called exec yet */
-	pid_t root;
-	struct process_ref process; /* as announced */
-	struct context context;
-	bool no_new_privs; /* of the command: setuid programs are reported */
-	bool has_library;  /* the library is preloaded, too */
+	bool has_library;        /* the library is preloaded, too */
 
 	/* Called before a change, in one of several threads.  Returns 0, or a negative errno that
 	 * the call fails with;

@@ -1,45 +1,46 @@
 /*
- * The threads that answer, and the guardian.
+ * The threads that answer.
  *
  * The kernel writes each call into memory that the guardian shares: when the supervisor dies,
  * however that happens, the guardian knows which calls were taken and not answered, and lets them
  * and all later ones pass.  Otherwise they would wait for ever.
+ *
+ * Below a run's first filter there is one listener, and a thread waits in it.  Where programs become
+ * supervised at their exec there are many, and it waits for all of them first.
  */
 #include "shim/supervise/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shim/start/filter.h"
 #include "shim/supervise/call.h"
-#include "shim/supervise/filter.h"
 #include "shim/supervise/guarded.h"
+#include "shim/supervise/guardian.h"
+#include "shim/supervise/notify.h"
+#include "shim/supervise/reception.h"
 #include "shim/supervise/target.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/sys/sys.h"
 
 enum {
 	THREADS = 4,
-	NOTIF_BYTES = 512, /* room for a notification of a later kernel */
 	STACK_BYTES = 1 << 20,
 	NO_WAIT_NS = 1500, /* a thread that was put to sleep and woken again takes longer */
-};
-
-/* A call that a thread has taken.  Shared with the guardian. */
-struct received {
-	_Alignas(64) unsigned char call[NOTIF_BYTES]; /* struct seccomp_notif; id 0: none */
 };
 
 struct supervisor {
@@ -48,12 +49,19 @@ struct supervisor {
 	struct targets *targets;
 	struct received *received;
 	uint64_t mark;
-	int listener;
-	int events; /* epoll: processes that ended, and the listener's end */
+	int listener; /* the one that there is; -1: they are in `calls` */
+	int calls;    /* epoll over many listeners; -1 */
+	int listener_count;
+	int events;                  /* epoll: processes that ended, and the listener's end */
+	int ended;                   /* eventfd: one of many listeners has ended; -1 */
+	int queue;                   /* of the guardian; -1: not started */
+	struct reception *reception; /* NULL: none asks */
 	size_t call_bytes;
 	/* threads that answer at a time what each could answer one after the other */
 	int abreast_max;
-	int abreast; /* ... besides the one that leads */
+	int abreast;    /* ... besides the one that leads */
+	bool has_ended; /* all below the one listener */
+	bool is_broken; /* it could not be woken */
 };
 
 struct worker {
@@ -66,61 +74,6 @@ struct answering {
 	struct exchange exchange; /* first: it is what others see of this */
 	struct supervisor *supervisor;
 };
-
-/* ---- answers ---- */
-
-static int read_sizes(size_t *ret_call)
-{
-	struct seccomp_notif_sizes sizes;
-	long error = sys_call3(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, (long)&sizes);
-
-	if (error < 0) /* EINVAL: not known to this kernel */
-		return error == -EINVAL ? -ENOSYS : (int)error;
-	if (sizes.seccomp_notif > NOTIF_BYTES || sizes.seccomp_notif_resp > NOTIF_BYTES)
-		return -ENOSYS;
-	*ret_call = sizes.seccomp_notif;
-	return 0;
-}
-
-/* A call that was answered already, or whose process was killed, is no error. */
-static void answer(int listener, uint64_t id, struct verdict verdict)
-{
-	_Alignas(8) unsigned char bytes[NOTIF_BYTES];
-	struct seccomp_notif_resp *response = (struct seccomp_notif_resp *)(void *)bytes;
-
-	memset(bytes, 0, sizeof(bytes));
-	response->id = id;
-	switch (verdict.kind) {
-	case VERDICT_ANSWERED:
-		return;
-	case VERDICT_PASS:
-		response->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-		break;
-	case VERDICT_FAIL:
-		response->error = (int32_t)verdict.value;
-		break;
-	case VERDICT_RETURN:
-		response->val = verdict.value;
-		break;
-	}
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, response);
-}
-
-/* Takes the next call.  False at the end. */
-static bool receive_call(int listener, struct received *received, size_t call_bytes)
-{
-	for (;;) {
-		memset(received->call, 0, call_bytes); /* the kernel requires it */
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, received->call) == 0)
-			return true;
-		if (errno != EINTR && errno != ENOENT) /* ENOENT: killed meanwhile */
-			return false;
-		struct pollfd poll_for = { listener, POLLIN, 0 };
-		if (errno == ENOENT && poll(&poll_for, 1, 0) == 1 &&
-		    (poll_for.revents & (POLLHUP | POLLERR)) && !(poll_for.revents & POLLIN))
-			return false;
-	}
-}
 
 static void let_others_lead(struct exchange *exchange)
 {
@@ -140,6 +93,58 @@ static bool goes_abreast(struct supervisor *supervisor)
 	return false;
 }
 
+/* A listener's last process has ended.  Another thread that still answers for one of these finds a
+ * descriptor that is closed, or one where the call's number is unknown. */
+static void drop_listener(struct supervisor *supervisor, int listener)
+{
+	const uint64_t one = 1;
+
+	(void)epoll_ctl(supervisor->calls, EPOLL_CTL_DEL, listener, NULL);
+	(void)close(listener);
+	(void)__atomic_fetch_sub(&supervisor->listener_count, 1, __ATOMIC_RELAXED);
+	(void)!write(supervisor->ended, &one, sizeof(one));
+}
+
+/* Takes the next call of one listener.  False at its end. */
+static bool receive_from(int listener, struct received *received, size_t call_bytes)
+{
+	for (;;) {
+		int error = notify_receive(listener, received, call_bytes);
+		struct pollfd poll_for = { listener, POLLIN, 0 };
+		if (error == 0)
+			return true;
+		if (error != -EINTR && error != -ENOENT) /* ENOENT: killed meanwhile */
+			return false;
+		if (error == -ENOENT && poll(&poll_for, 1, 0) == 1 &&
+		    (poll_for.revents & (POLLHUP | POLLERR)) && !(poll_for.revents & POLLIN))
+			return false;
+	}
+}
+
+/* Takes the next call of any listener: one thread at a time, so that what is there stays there.
+ * False when none will come. */
+static bool receive_call(struct supervisor *supervisor, struct received *received,
+			 int *ret_listener)
+{
+	struct epoll_event event;
+
+	*ret_listener = supervisor->listener;
+	if (supervisor->calls < 0)
+		return receive_from(supervisor->listener, received, supervisor->call_bytes);
+	for (;;) {
+		int count = epoll_wait(supervisor->calls, &event, 1, -1);
+		if (count < 0 && errno != EINTR)
+			return false;
+		if (count != 1)
+			continue;
+		*ret_listener = event.data.fd;
+		if (!(event.events & EPOLLIN))
+			drop_listener(supervisor, event.data.fd);
+		else if (notify_receive(event.data.fd, received, supervisor->call_bytes) == 0)
+			return true;
+	}
+}
+
 /* One thread at a time waits for calls, and answers those that need no more than an inspection by
  * itself:
  * to wake another would take longer than the answer.  Before what takes longer, and when calls are
@@ -150,7 +155,7 @@ static void *work(void *data)
 	struct supervisor *supervisor = worker.supervisor;
 	const struct seccomp_notif *call = (const void *)worker.received->call;
 	struct answering answering = {
-		.exchange = { .listener = supervisor->listener, .note_slow = let_others_lead },
+		.exchange = { .note_slow = let_others_lead },
 		.supervisor = supervisor,
 	};
 	struct exchange *exchange = &answering.exchange;
@@ -161,7 +166,7 @@ static void *work(void *data)
 
 	for (;;) {
 		uint64_t since_ns = sys_clock_ns(CLOCK_MONOTONIC);
-		if (!receive_call(supervisor->listener, worker.received, supervisor->call_bytes))
+		if (!receive_call(supervisor, worker.received, &exchange->listener))
 			break;
 		exchange->call = call;
 		exchange->received_ns = sys_clock_ns(CLOCK_MONOTONIC);
@@ -176,7 +181,7 @@ static void *work(void *data)
 		last_pid = call->pid;
 		struct verdict verdict = call_judge(supervisor->targets, &supervisor->supervision,
 						    supervisor->mark, exchange);
-		answer(supervisor->listener, call->id, verdict);
+		notify_answer(exchange->listener, call->id, verdict);
 		if (is_abreast)
 			(void)__atomic_fetch_sub(&supervisor->abreast, 1, __ATOMIC_RELAXED);
 		if (exchange->is_long)
@@ -184,86 +189,6 @@ static void *work(void *data)
 	}
 	(void)pthread_mutex_unlock(&supervisor->lead);
 	return NULL;
-}
-
-/* ---- the guardian ---- */
-
-enum { GUARD_LISTENER, GUARD_LIFELINE }; /* its descriptors */
-
-/* Keeps nothing of its parent but what it needs; belongs to no terminal. */
-static void become_guardian(int listener, int lifeline)
-{
-	struct sigaction action = { .sa_handler = SIG_IGN };
-
-	(void)setsid();
-	(void)!chdir("/");
-	(void)prctl(PR_SET_NAME, "seen-guardian");
-	for (int signal = 1; signal < NSIG; signal++)
-		(void)sigaction(signal, &action, NULL);
-	/* To 0 and 1, above which all is closed; first out of each other's way. */
-	int high_listener = fcntl(listener, F_DUPFD, 2),
-	    high_lifeline = fcntl(lifeline, F_DUPFD, 2);
-	(void)dup2(high_listener, GUARD_LISTENER);
-	(void)dup2(high_lifeline, GUARD_LIFELINE);
-	(void)close_range(GUARD_LIFELINE + 1, ~0U, 0);
-}
-
-_Noreturn static void guard(struct received *received, size_t call_bytes)
-{
-	struct pollfd wait[2] = { { GUARD_LIFELINE, POLLIN, 0 }, { GUARD_LISTENER, 0, 0 } };
-	const struct verdict pass = { VERDICT_PASS, 0 };
-
-	/* No process writes to the lifeline: it ends with the supervisor. */
-	while (!wait[0].revents) {
-		if (poll(wait, 2, -1) < 0)
-			continue;
-		if (wait[1].revents & (POLLHUP | POLLERR))
-			_exit(0);
-	}
-	for (int i = 0; i < THREADS; i++) {
-		const struct seccomp_notif *call = (const void *)received[i].call;
-		if (call->id)
-			answer(GUARD_LISTENER, call->id, pass);
-	}
-	for (;;) {
-		struct pollfd next = { GUARD_LISTENER, POLLIN, 0 };
-		if (poll(&next, 1, -1) < 0)
-			continue;
-		if (next.revents & POLLIN) {
-			const struct seccomp_notif *call = (const void *)received->call;
-			memset(received->call, 0, call_bytes);
-			if (ioctl(GUARD_LISTENER, SECCOMP_IOCTL_NOTIF_RECV, received->call) == 0)
-				answer(GUARD_LISTENER, call->id, pass);
-		} else if (next.revents) {
-			_exit(0);
-		}
-	}
-}
-
-static int start_guardian(struct supervisor *supervisor)
-{
-	int lifeline[2];
-
-	if (pipe2(lifeline, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t guardian = fork();
-	if (guardian == 0) {
-		(void)close(lifeline[1]);
-		/* A child of a child, which no process has to wait for. */
-		if (fork() != 0)
-			_exit(0);
-		become_guardian(supervisor->listener, lifeline[0]);
-		guard(supervisor->received, supervisor->call_bytes);
-	}
-	(void)close(lifeline[0]);
-	if (guardian < 0) {
-		int error = -errno;
-		(void)close(lifeline[1]);
-		return error;
-	}
-	while (waitpid(guardian, NULL, 0) < 0 && errno == EINTR)
-		;
-	return 0; /* lifeline[1] stays open for as long as this process lives */
 }
 
 /* ---- the outside ---- */
@@ -294,7 +219,7 @@ int supervise_supported(void)
 	if (child == 0) {
 		bool promised;
 		/* Here too: a filter that forbids seccomp(2) may kill for it. */
-		int error = read_sizes(&call_bytes);
+		int error = notify_read_sizes(&call_bytes);
 		int listener = error < 0 ? error : filter_install(0, &promised);
 		int failed = listener < 0 ? -listener : 0;
 		/* Adding and answering in one step came with 5.14: before, the flag is not
@@ -350,58 +275,196 @@ static int start_threads(struct supervisor *supervisor)
 	return started ? 0 : -EAGAIN;
 }
 
-int supervise_start(int listener, const struct supervision *supervision,
-		    struct supervisor **ret_supervisor)
+static int add_event(const struct supervisor *supervisor, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	return epoll_ctl(supervisor->events, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* Makes what a supervisor is, asleep: no thread, no guardian. */
+static int make(const struct supervision *supervision, struct supervisor **ret_supervisor)
 {
 	struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
-	int error = -ENOMEM;
+	cpu_set_t processors;
 
 	if (!supervisor)
-		goto failed;
-	raise_limit();
+		return -ENOMEM;
 	(void)pthread_mutex_init(&supervisor->lead, NULL);
 	supervisor->supervision = *supervision;
-	supervisor->listener = listener;
-	cpu_set_t processors;
+	supervisor->listener = supervisor->calls = supervisor->ended = supervisor->queue = -1;
 	supervisor->abreast_max = THREADS; /* on more than a set has room for */
 	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
 		supervisor->abreast_max = CPU_COUNT(&processors) / 2;
-	supervisor->mark = supervision->has_library ? supervise_mark(supervision->segment) : 0;
-	error = read_sizes(&supervisor->call_bytes);
+	supervisor->events = epoll_create1(EPOLL_CLOEXEC);
+	*ret_supervisor = supervisor;
+	return supervisor->events < 0 ? -errno : 0;
+}
+
+/* Begins to answer: the guardian and the threads. */
+static int wake(struct supervisor *supervisor)
+{
+	int error = notify_read_sizes(&supervisor->call_bytes);
+
 	if (error < 0)
-		goto failed;
-	error = -ENOMEM;
+		return error;
+	raise_limit();
+	supervisor->mark = supervisor->supervision.has_library
+				   ? supervise_mark(supervisor->supervision.segment)
+				   : 0;
 	supervisor->received = mmap(NULL, THREADS * sizeof(*supervisor->received),
 				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (supervisor->received == MAP_FAILED)
-		goto failed;
+		return -ENOMEM;
 	supervisor->targets = targets_make(&supervisor->supervision);
 	if (!supervisor->targets)
-		goto failed;
-	supervisor->events = epoll_create1(EPOLL_CLOEXEC);
-	struct epoll_event ended = { .events = EPOLLIN, .data.fd = -1 };
-	struct epoll_event writes = { .events = EPOLLIN,
-				      .data.fd = targets_timer(supervisor->targets) };
-	struct epoll_event all_ended = { .events = 0, .data.fd = listener };
-	if (supervisor->events < 0 ||
-	    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, targets_descriptor(supervisor->targets),
-		      &ended) < 0 ||
-	    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, writes.data.fd, &writes) < 0 ||
-	    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, listener, &all_ended) < 0)
-		goto failed;
-	/* Where the kernel has it: the one that waits goes on where the other stopped. */
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	error = start_guardian(supervisor);
+		return -ENOMEM;
+	error = add_event(supervisor, targets_descriptor(supervisor->targets), EPOLLIN);
 	if (error == 0)
-		error = start_threads(supervisor);
-	if (error < 0)
-		goto failed;
-	*ret_supervisor = supervisor;
-	return 0;
-failed:
-	/* What was made goes with the process, which has nothing else to do. */
-	(void)close(listener);
+		error = add_event(supervisor, targets_timer(supervisor->targets), EPOLLIN);
+	if (error == 0)
+		error = guardian_start(supervisor->received, THREADS, supervisor->call_bytes,
+				       &supervisor->queue);
 	return error;
+}
+
+/* Where the kernel has it: the one that waits goes on where the other stopped. */
+static void set_synchronous(int listener)
+{
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
+int supervise_start(int listener, const struct supervise_root *root,
+		    const struct supervision *supervision, struct supervisor **ret_supervisor)
+{
+	struct supervisor *supervisor = NULL;
+
+	int error = make(supervision, &supervisor);
+	if (error == 0)
+		error = wake(supervisor);
+	if (error == 0)
+		error = add_event(supervisor, listener, 0);
+	if (error == 0)
+		error = targets_enter(supervisor->targets, root);
+	if (error == 0)
+		error = guardian_hold(supervisor->queue, GUARDIAN_LISTENER, listener);
+	if (error == 0) {
+		set_synchronous(listener);
+		supervisor->listener = listener;
+		error = start_threads(supervisor);
+	}
+	if (error == 0)
+		*ret_supervisor = supervisor;
+	else /* what was made goes with the process, which has nothing else to do */
+		(void)close(listener);
+	return error;
+}
+
+/* ---- programs that become supervised at their exec ---- */
+
+static bool is_ready(void *data, struct request_ready *ret_ready)
+{
+	struct supervisor *supervisor = data;
+	int filters = request_count_filters();
+
+	if (supervisor->queue < 0 && !supervisor->is_broken) {
+		supervisor->is_broken = wake(supervisor) < 0 || start_threads(supervisor) < 0;
+	}
+	ret_ready->mark = supervisor->mark;
+	ret_ready->filters = (uint32_t)filters;
+	return !supervisor->is_broken && filters >= 0 &&
+	       __atomic_load_n(&supervisor->listener_count, __ATOMIC_RELAXED) <
+		       GUARDIAN_LISTENERS_MAX;
+}
+
+static int hold_connection(void *data, int connection)
+{
+	const struct supervisor *supervisor = data;
+
+	return guardian_hold(supervisor->queue, GUARDIAN_CONNECTION, connection);
+}
+
+static bool is_in_other_namespace(pid_t pid)
+{
+	char path[64];
+	struct stat stat;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return sys_stat(path, &stat) == 0 && stat.st_ino != process_pid_ns();
+}
+
+/* What a program reports about itself is believed where it was announced so.  In another PID namespace it
+ * was announced by another number. */
+static void believe(const struct segment *segment, struct supervise_root *root)
+{
+	const struct process_ref announced = root->process;
+	struct process_slot slot;
+
+	root->process = (struct process_ref){ 0, 0 };
+	if (!process_read(segment, announced.index, &slot) || slot.serial != announced.serial ||
+	    slot.state != PROCESS_ANNOUNCED)
+		return;
+	if (slot.pid != (uint32_t)root->pid) {
+		if (slot.pid && !is_in_other_namespace(root->pid))
+			return;
+		process_renumber(segment, announced, root->pid);
+	}
+	root->process = announced;
+	root->context = slot.context;
+}
+
+static void admit(void *data, const struct arrival_request *arrival)
+{
+	struct supervisor *supervisor = data;
+	struct supervise_root root = { .pid = arrival->pid,
+				       .process = arrival->message.process,
+				       .no_new_privs = arrival->message.no_new_privs,
+				       .has_library = !arrival->message.is_run_root };
+
+	(void)guardian_hold(supervisor->queue, GUARDIAN_LISTENER, arrival->listener);
+	set_synchronous(arrival->listener);
+	believe(supervisor->supervision.segment, &root);
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = arrival->listener };
+	(void)targets_enter(supervisor->targets, &root);
+	(void)__atomic_fetch_add(&supervisor->listener_count, 1, __ATOMIC_RELAXED);
+	if (epoll_ctl(supervisor->calls, EPOLL_CTL_ADD, arrival->listener, &event) == 0)
+		return;
+	/* The guardian lets all pass, in the end; until then no call of it is answered. */
+	(void)__atomic_fetch_sub(&supervisor->listener_count, 1, __ATOMIC_RELAXED);
+	(void)close(arrival->listener);
+}
+
+int supervise_bind(const char *directory, uint32_t run, int *ret_socket)
+{
+	return reception_bind(directory, run, ret_socket);
+}
+
+int supervise_at_exec(int socket, uint32_t run, const struct supervision *supervision,
+		      struct supervisor **ret_supervisor)
+{
+	struct supervisor *supervisor = NULL;
+
+	int error = make(supervision, &supervisor);
+	if (error < 0)
+		return error;
+	*ret_supervisor = supervisor;
+	if (socket < 0)
+		return 0;
+	const struct reception_owner owner = { is_ready, hold_connection, admit, supervisor };
+	supervisor->calls = epoll_create1(EPOLL_CLOEXEC);
+	supervisor->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (supervisor->calls < 0 || supervisor->ended < 0)
+		return -errno;
+	error = reception_open(socket, supervision->directory, run, &owner, &supervisor->reception);
+	if (error == 0)
+		error = add_event(supervisor, reception_descriptor(supervisor->reception), EPOLLIN);
+	return error == 0 ? add_event(supervisor, supervisor->ended, EPOLLIN) : error;
+}
+
+void supervise_refuse(struct supervisor *supervisor)
+{
+	if (supervisor->reception)
+		reception_refuse(supervisor->reception);
 }
 
 int supervise_descriptor(const struct supervisor *supervisor)
@@ -436,17 +499,24 @@ static void guarded_complete_all(const struct supervision *supervision, struct t
 bool supervise_tend(struct supervisor *supervisor)
 {
 	struct epoll_event event;
-	bool live_process = true;
+	uint64_t count;
 
 	while (epoll_wait(supervisor->events, &event, 1, 0) > 0) {
-		if (event.data.fd == supervisor->listener)
-			live_process = false;
-		else if (event.data.fd == targets_timer(supervisor->targets))
+		int fd = event.data.fd;
+		if (fd == supervisor->listener) {
+			(void)epoll_ctl(supervisor->events, EPOLL_CTL_DEL, fd, NULL);
+			supervisor->has_ended = true;
+		} else if (fd == supervisor->ended)
+			(void)!read(fd, &count, sizeof(count));
+		else if (supervisor->reception && fd == reception_descriptor(supervisor->reception))
+			reception_tend(supervisor->reception);
+		else if (fd == targets_timer(supervisor->targets))
 			guarded_complete_all(&supervisor->supervision, supervisor->targets);
 		else
 			targets_sweep(supervisor->targets);
-		if (!live_process)
-			break;
 	}
-	return live_process;
+	if (supervisor->listener >= 0)
+		return !supervisor->has_ended;
+	return __atomic_load_n(&supervisor->listener_count, __ATOMIC_RELAXED) > 0 ||
+	       (supervisor->reception && reception_waits(supervisor->reception));
 }

@@ -392,6 +392,16 @@ bool target_is_library_code(const struct target *target, uint64_t code)
 	return false;
 }
 
+/* The library is inside, and sent no handshake to this supervisor. */
+static void be_with_library(struct target *target, const struct mapped *mapped)
+{
+	target->way = WAY_LIBRARY;
+	target->root_changes = true;
+	target->code[0] = mapped->libc;
+	target->code[1] = mapped->loader;
+	target->code[2] = mapped->library;
+}
+
 /* ---- a program starts ---- */
 
 static void start_image(struct target *target)
@@ -598,6 +608,12 @@ void target_returned(struct targets *targets, struct target *target, pid_t tid)
 		process_withdraw(targets->supervision->segment, target->start.announced);
 	}
 	target->exec_called = false;
+	/* It asked to be supervised for a program that could not be started, and goes on. */
+	if (target->way == WAY_BEFORE_EXEC) {
+		struct mapped mapped;
+		read_maps(target->pid, &mapped);
+		be_with_library(target, &mapped);
+	}
 }
 
 void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
@@ -613,8 +629,8 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 		process_withdraw(supervision->segment, target->start.announced);
 	}
 	if (target->way == WAY_BEFORE_EXEC) {
-		target->start.announced = supervision->process;
-		target->start.context = supervision->context;
+		target->start.announced = target->process;
+		target->start.context = target->request.context;
 		target->start.announced_here = false;
 	} else {
 		target->start = (struct start){ .context = target->request.context };
@@ -734,6 +750,8 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->way = known->way;
 		target->is_fork = true;
 		target->confined = known->confined;
+		target->has_library = known->has_library;
+		target->no_new_privs = known->no_new_privs;
 		target->invocation = known->invocation;
 		target->rules = known->rules;
 		target->rules_known = known->rules_known;
@@ -764,13 +782,8 @@ static void start_orphan(const struct targets *targets, struct target *target)
 	target->confined = true; /* for all that is known */
 	if (targets->supervision->has_library)
 		read_maps(target->pid, &mapped);
-	if (!mapped.library.to)
-		return;
-	target->way = WAY_LIBRARY;
-	target->root_changes = true;
-	target->code[0] = mapped.libc;
-	target->code[1] = mapped.loader;
-	target->code[2] = mapped.library;
+	if (mapped.library.to)
+		be_with_library(target, &mapped);
 }
 
 static struct target *make(struct targets *targets, pid_t pid, pid_t parent)
@@ -952,10 +965,7 @@ struct targets *targets_make(const struct supervision *supervision)
 	(void)pthread_mutex_init(&targets->making, NULL);
 	targets->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	targets->ended = epoll_create1(EPOLL_CLOEXEC);
-	struct target *root = targets->ended >= 0 && targets->timer >= 0
-				      ? make(targets, supervision->root, 0)
-				      : NULL;
-	if (!root) {
+	if (targets->ended < 0 || targets->timer < 0) {
 		if (targets->ended >= 0)
 			(void)close(targets->ended);
 		if (targets->timer >= 0)
@@ -963,10 +973,28 @@ struct targets *targets_make(const struct supervision *supervision)
 		free(targets);
 		return NULL;
 	}
-	root->way = WAY_BEFORE_EXEC;
-	root->reported = true;
-	release(targets, root);
 	return targets;
+}
+
+int targets_enter(struct targets *targets, const struct supervise_root *root)
+{
+	(void)pthread_mutex_lock(&targets->making);
+	struct target *target = acquire(targets, root->pid);
+	if (!target)
+		target = make(targets, root->pid, 0);
+	(void)pthread_mutex_unlock(&targets->making);
+	if (!target)
+		return -ESRCH;
+	(void)pthread_mutex_lock(&target->lock);
+	target->way = WAY_BEFORE_EXEC;
+	target->reported = true;
+	target->exec_called = false;
+	target->has_library = root->has_library;
+	target->no_new_privs = root->no_new_privs;
+	target->process = root->process;
+	target->request.context = root->context;
+	target_release(targets, target);
+	return 0;
 }
 
 int targets_descriptor(const struct targets *targets)

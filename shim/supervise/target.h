@@ -20,7 +20,7 @@
 #include "tracker/process/ticket.h"
 
 enum way {
-	WAY_BEFORE_EXEC, /* the command's process before it called exec */
+	WAY_BEFORE_EXEC, /* a process that has installed the filter, before it calls exec */
 	WAY_STARTING,    /* a program was started and has not called from its own code yet */
 	WAY_SUPERVISED,  /* inspected by the supervisor alone */
 	WAY_LIBRARY,     /* the library is inside; the supervisor inspects what goes past it */
@@ -66,9 +66,11 @@ struct target {
 	enum way way;
 	/* it may open less than /proc says: Landlock, which nothing there reports */
 	bool confined;
-	bool is_fork;     /* a copy of the process that started the program */
-	bool reported;    /* a copy: its FORK record is written */
-	bool exec_called; /* `start` names the program */
+	bool is_fork;      /* a copy of the process that started the program */
+	bool has_library;  /* WAY_BEFORE_EXEC: the library started the program, and recorded that */
+	bool no_new_privs; /* setuid programs get no privileges */
+	bool reported;     /* a copy: its FORK record is written */
+	bool exec_called;  /* `start` names the program */
 	struct start start;
 	struct image image; /* what it runs, as far as it was asked for: it changes by exec alone */
 	struct invocation invocation;
@@ -99,6 +101,10 @@ struct targets;
 
 /* targets_make(): NULL when there is no memory. */
 struct targets *targets_make(const struct supervision *supervision);
+
+/* targets_enter(): a process has installed a filter.  Returns 0, or a negative errno: it has
+ * ended. */
+int targets_enter(struct targets *targets, const struct supervise_root *root);
 
 /* targets_descriptor(): readable when a process has ended. */
 int targets_descriptor(const struct targets *targets);

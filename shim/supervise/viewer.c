@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/supervise/compat.h"
+#include "shim/start/compat.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
 #include "tracker/answer/decision_delivery.h"

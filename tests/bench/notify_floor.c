@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shim/supervise/compat.h"
+#include "shim/start/compat.h"
 #include "tests/support/support.h"
 
 static int filter_opens(void)

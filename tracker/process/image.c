@@ -254,39 +254,53 @@ static enum image_kind kind_without_loader(const char *path)
 		       : IMAGE_STATIC;
 }
 
+/* Reads a program header: from the file's head where that holds it. */
+static bool read_header(int fd, const char *head, size_t length, uint64_t at,
+			Elf64_Phdr *ret_header)
+{
+	if (at > length || sizeof(*ret_header) > length - at)
+		return read_whole(fd, ret_header, sizeof(*ret_header), at);
+	memcpy(ret_header, head + at, sizeof(*ret_header));
+	return true;
+}
+
+/* What the program headers of a file of this machine show: IMAGE_STATIC where there is no loader,
+ * IMAGE_UNKNOWN where the kernel does not run it. */
+static enum image_kind kind_of_headers(int fd, uint64_t size_bytes, const char *head, size_t length)
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
+	enum image_kind kind = IMAGE_STATIC;
+	bool has_code = false;
+	Elf64_Phdr header;
+
+	for (size_t i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
+		if (!read_header(fd, head, length, elf->e_phoff + i * sizeof(header), &header))
+			return IMAGE_UNKNOWN;
+		if (header.p_type == PT_INTERP && kind == IMAGE_STATIC)
+			kind = kind_of_loader(fd, &header);
+		if (header.p_type != PT_LOAD)
+			continue;
+		has_code = true;
+		if (header.p_offset > size_bytes || header.p_filesz > size_bytes - header.p_offset)
+			return IMAGE_UNKNOWN;
+	}
+	return has_code ? kind : IMAGE_UNKNOWN;
+}
+
 enum image_kind image_classify(int fd, const char *path, uint64_t size_bytes, const char *head,
 			       size_t length)
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
-	Elf64_Phdr header;
-	enum image_kind kind = IMAGE_UNKNOWN;
-	bool has_loader = false, has_code = false;
 
 	if (length < sizeof(Elf32_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
 	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN))
 		return IMAGE_UNKNOWN;
 	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != OWN_MACHINE)
 		return IMAGE_FOREIGN;
-	if (length < sizeof(*elf) || elf->e_phentsize != sizeof(header) || !elf->e_entry)
+	if (length < sizeof(*elf) || elf->e_phentsize != sizeof(Elf64_Phdr) || !elf->e_entry)
 		return IMAGE_UNKNOWN;
-	for (size_t i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
-		uint64_t at = elf->e_phoff + i * sizeof(header);
-		if (at <= length && sizeof(header) <= length - at)
-			memcpy(&header, head + at, sizeof(header));
-		else if (!read_whole(fd, &header, sizeof(header), at))
-			return IMAGE_UNKNOWN;
-		if (header.p_type == PT_LOAD && (header.p_offset > size_bytes ||
-						 header.p_filesz > size_bytes - header.p_offset))
-			return IMAGE_UNKNOWN;
-		has_code = has_code || header.p_type == PT_LOAD;
-		if (header.p_type != PT_INTERP || has_loader)
-			continue;
-		has_loader = true;
-		kind = kind_of_loader(fd, &header);
-	}
-	if (!has_code)
-		return IMAGE_UNKNOWN;
-	if (!has_loader)
+	enum image_kind kind = kind_of_headers(fd, size_bytes, head, length);
+	if (kind == IMAGE_STATIC)
 		return kind_without_loader(path);
 	if (kind != IMAGE_PRELOADABLE)
 		return kind;

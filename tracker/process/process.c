@@ -60,6 +60,16 @@ void process_set_pid(const struct segment *segment, struct process_ref process, 
 	}
 }
 
+void process_renumber(const struct segment *segment, struct process_ref process, pid_t pid)
+{
+	struct process_slot copy;
+	struct process_slot *slot = process_slot_acquire(segment, process, &copy);
+	if (!slot)
+		return;
+	copy.pid = (uint32_t)pid;
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+}
+
 static void set_state(const struct segment *segment, struct process_ref process,
 		      enum process_state state)
 {

@@ -41,6 +41,9 @@ struct process_ref process_announce(const struct segment *segment, struct subjec
 /* process_set_pid(): after posix_spawn returned: the announced process has this pid. */
 void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid);
 
+/* process_renumber(): for a supervisor: the announced process has this pid in its PID namespace. */
+void process_renumber(const struct segment *segment, struct process_ref process, pid_t pid);
+
 /* process_withdraw(): the announced program could not be started.  Accepts a reference to
  * nothing. */
 void process_withdraw(const struct segment *segment, struct process_ref process);

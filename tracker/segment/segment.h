@@ -108,7 +108,7 @@ struct segment_header {
 	/* constant: of the journal's path, which lies behind the header, NUL counted; 0: there is
 	 * none */
 	uint64_t journal_bytes;
-	/* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0:
+	/* program: of the library's own calls, below a supervisor (shim/start/filter.h); 0:
 	 * none */
 	uint64_t supervise_mark;
 	/* constant: bytes of the content store's path, behind the journal's, NUL counted; 0: there

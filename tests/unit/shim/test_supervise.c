@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "shim/supervise/filter.h"
+#include "shim/start/filter.h"
 #include "shim/supervise/supervisor.h"
 #include "support.h"
 #include "tracker/process/process.h"
@@ -232,14 +232,14 @@ static void start_player(void)
 	must(listener >= 0);
 	supervision = (struct supervision){
 		.segment = &world.segment,
-		.root = child,
-		.process = board->process,
-		.context = context,
-		.no_new_privs = board->promised,
 		.changing = changing,
 		.data = &asked,
 	};
-	must(supervise_start(listener, &supervision, &supervisor) == 0);
+	const struct supervise_root root = { .pid = child,
+					     .process = board->process,
+					     .context = context,
+					     .no_new_privs = board->promised };
+	must(supervise_start(listener, &root, &supervision, &supervisor) == 0);
 	must(write(go[1], "", 1) == 1);
 	for (int i = 0; i < SEATS; i++)
 		must(wait_done(i, WAIT_MS));

@@ -1,4 +1,4 @@
-/* shim/supervise/filter.h: which calls are trapped.  The test answers itself: what is trapped fails with EDOM, which no call does by
+/* shim/start/filter.h: which calls are trapped.  The test answers itself: what is trapped fails with EDOM, which no call does by
  * itself.  And supervise_supported(). */
 #include <criterion/criterion.h>
 #include <linux/filter.h>
@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 
 #include "shim/call/operation.h"
-#include "shim/supervise/compat.h"
-#include "shim/supervise/filter.h"
+#include "shim/start/compat.h"
+#include "shim/start/filter.h"
 #include "shim/supervise/supervisor.h"
 #include "support.h"
 #include "tracker/sys/sys.h"

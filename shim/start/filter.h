@@ -8,8 +8,8 @@
  * io_uring_setup is answered ENOSYS, so that programs take calls that can be seen.  Calls of
  * another architecture pass untouched.
  */
-#ifndef SEEN_SUPERVISE_FILTER_H
-#define SEEN_SUPERVISE_FILTER_H
+#ifndef SEEN_START_FILTER_H
+#define SEEN_START_FILTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* The filter: see filter.h. */
-#include "shim/supervise/filter.h"
+#include "shim/start/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 
 #include "shim/call/operation.h"
-#include "shim/supervise/compat.h"
+#include "shim/start/compat.h"
 #include "tracker/sys/sys.h"
 
 enum { X32_BIT = 0x40000000 }; /* x32 calls have the architecture of x86-64 (linux/unistd.h) */

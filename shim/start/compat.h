@@ -2,8 +2,8 @@
  * What the kernel knows and the installed headers may not (Debian 12 has those of Linux 6.1).
  * Values: linux/seccomp.h, linux/pidfd.h, linux/openat2.h, linux/audit.h of Linux 6.15.
  */
-#ifndef SEEN_SUPERVISE_COMPAT_H
-#define SEEN_SUPERVISE_COMPAT_H
+#ifndef SEEN_START_COMPAT_H
+#define SEEN_START_COMPAT_H
 
 #include <linux/audit.h>
 #include <linux/openat2.h>

@@ -1,0 +1,235 @@
+/* A program asks to be supervised: see request.h. */
+#include "shim/start/request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "shim/start/filter.h"
+#include "tracker/path/decimal.h"
+#include "tracker/sys/sys.h"
+
+enum {
+	STATUS_BYTES = 4096,
+	HELD_WAITS = 600, /* times REQUEST_WAIT_MS: behind the filter there is no way back */
+};
+
+/* What the kernel reports of the calling thread. */
+struct thread_status {
+	uint64_t tracer, seccomp, filters, capabilities, no_new_privs;
+};
+
+static bool find_value(const char *text, const char *name, unsigned base, uint64_t *ret_value)
+{
+	const char *at = strstr(text, name);
+
+	if (!at)
+		return false;
+	at += strlen(name);
+	*ret_value = 0;
+	for (at += strspn(at, " \t");; at++) {
+		unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
+				 : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a') + 10
+							    : 16;
+		if (digit >= base)
+			return true;
+		*ret_value = *ret_value * base + digit;
+	}
+}
+
+static bool inspect_self(struct thread_status *ret_status)
+{
+	char text[STATUS_BYTES];
+
+	if (sys_read_file("/proc/thread-self/status", text, sizeof(text)) <= 0 ||
+	    !find_value(text, "\nTracerPid:", 10, &ret_status->tracer) ||
+	    !find_value(text, "\nSeccomp:", 10, &ret_status->seccomp) ||
+	    !find_value(text, "\nCapEff:", 16, &ret_status->capabilities) ||
+	    !find_value(text, "\nNoNewPrivs:", 10, &ret_status->no_new_privs))
+		return false;
+	/* Before Linux 5.9 they are not counted, and nothing is supervised either. */
+	if (!find_value(text, "\nSeccomp_filters:", 10, &ret_status->filters))
+		ret_status->filters = ret_status->seccomp ? UINT32_MAX : 0;
+	return true;
+}
+
+int request_count_filters(void)
+{
+	struct thread_status status;
+
+	return inspect_self(&status) ? (int)status.filters : -ENOENT;
+}
+
+/* Writes `exec-RUN` behind a directory's path. */
+static bool write_path(const char *directory, uint32_t run, struct sockaddr_un *address)
+{
+	static const char NAME[] = "/exec-";
+	char digits[24];
+	size_t length = strlen(directory);
+
+	*decimal_write(digits, run) = '\0';
+	if (length + sizeof(NAME) + strlen(digits) > sizeof(address->sun_path))
+		return false;
+	memcpy(address->sun_path, directory, length);
+	memcpy(address->sun_path + length, NAME, sizeof(NAME) - 1);
+	memcpy(address->sun_path + length + sizeof(NAME) - 1, digits, strlen(digits) + 1);
+	return true;
+}
+
+int request_address(const char *directory, uint32_t run, struct sockaddr_un *ret_address,
+		    socklen_t *ret_bytes, int *ret_fd)
+{
+	static const char PREFIX[] = "/proc/thread-self/fd/";
+	char link[sizeof(PREFIX) + 24];
+
+	ret_address->sun_family = AF_UNIX;
+	*ret_fd = -1;
+	if (!write_path(directory, run, ret_address)) {
+		int fd = sys_open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		if (fd < 0)
+			return fd;
+		memcpy(link, PREFIX, sizeof(PREFIX) - 1);
+		*decimal_write(link + sizeof(PREFIX) - 1, (uint64_t)fd) = '\0';
+		(void)write_path(link, run, ret_address);
+		*ret_fd = fd;
+	}
+	*ret_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+				 strlen(ret_address->sun_path) + 1);
+	return 0;
+}
+
+/* Returns a connected socket that waits REQUEST_WAIT_MS in each call, or a negative errno. */
+static int connect_to_run(const struct request_start *start)
+{
+	const struct timeval wait = { .tv_usec = REQUEST_WAIT_MS * 1000 };
+	struct sockaddr_un address;
+	socklen_t bytes;
+	int directory;
+
+	int fd = (int)sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	int error = request_address(start->directory, start->run, &address, &bytes, &directory);
+	if (error == 0) {
+		(void)sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&wait,
+				sizeof(wait), 0);
+		(void)sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&wait,
+				sizeof(wait), 0);
+		error = (int)sys_call3(SYS_connect, fd, (long)&address, bytes);
+	}
+	if (directory >= 0)
+		(void)sys_close(directory);
+	if (error < 0) {
+		(void)sys_close(fd);
+		return error;
+	}
+	return fd;
+}
+
+static enum mechanism explain_connect(int error)
+{
+	switch (error) {
+	case -EMFILE:
+	case -ENFILE:
+		return MECHANISM_NO_DESCRIPTOR;
+	case -EAGAIN:
+	case -EINTR:
+		return MECHANISM_NO_TIME;
+	default:
+		return MECHANISM_NO_SOCKET;
+	}
+}
+
+/* Receives one message.  A signal handler of the program's may interrupt that. */
+static long receive(int fd, void *ret_message, size_t bytes)
+{
+	long got;
+
+	do
+		got = sys_call6(SYS_recvfrom, fd, (long)ret_message, (long)bytes, 0, 0, 0);
+	while (got == -EINTR);
+	return got;
+}
+
+static void send_listener(int fd, struct request_listener *message, int listener)
+{
+	struct iovec bytes = { message, sizeof(*message) };
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .space = { 0 } };
+	struct msghdr packet = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	long sent;
+
+	if (listener >= 0) {
+		packet.msg_control = &control;
+		packet.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &listener, sizeof(int));
+	}
+	do
+		sent = sys_call3(SYS_sendmsg, fd, (long)&packet, MSG_NOSIGNAL);
+	while (sent == -EINTR);
+}
+
+/* On a connection where the supervisor is ready. */
+static enum mechanism install(const struct request_start *start, int fd,
+			      const struct request_ready *ready)
+{
+	struct request_listener message = { .magic = REQUEST_MAGIC,
+					    .is_run_root = start->is_run_root,
+					    .process = start->process };
+	struct request_held taken;
+	bool no_new_privs = false;
+
+	int listener = filter_install(ready->mark, &no_new_privs);
+	message.error = listener < 0 ? listener : 0;
+	message.no_new_privs = no_new_privs;
+	send_listener(fd, &message, listener);
+	if (listener == -EMFILE || listener == -ENFILE)
+		return MECHANISM_NO_DESCRIPTOR;
+	if (listener < 0)
+		return MECHANISM_REFUSED;
+	/* With the message the listener is in the connection, which its guardian holds, too.  What
+	 * it says ends the wait: where both are stopped, exec waits for them. */
+	for (int i = 0; i < HELD_WAITS && receive(fd, &taken, sizeof(taken)) == -EAGAIN; i++)
+		;
+	(void)sys_close(listener);
+	return MECHANISM_SUPERVISOR;
+}
+
+enum mechanism request_supervision(const struct request_start *start)
+{
+	struct thread_status status;
+	struct request_ready ready;
+	enum mechanism mechanism;
+
+	if (!inspect_self(&status))
+		return MECHANISM_UNKNOWN;
+	if (status.tracer)
+		return MECHANISM_TRACED;
+	bool has_right = status.capabilities >> CAP_SYS_ADMIN & 1;
+	if (!has_right && !status.no_new_privs && !start->may_drop)
+		return MECHANISM_USER;
+	int fd = connect_to_run(start);
+	if (fd < 0)
+		return explain_connect(fd);
+	long got = receive(fd, &ready, sizeof(ready));
+	if (got != sizeof(ready) || ready.magic != REQUEST_MAGIC)
+		mechanism = got == -EAGAIN ? MECHANISM_NO_TIME : MECHANISM_NO_SOCKET;
+	else if (ready.is_full)
+		mechanism = MECHANISM_FULL;
+	else if (status.filters != ready.filters)
+		mechanism = MECHANISM_FILTERED;
+	else
+		mechanism = install(start, fd, &ready);
+	(void)sys_close(fd);
+	return mechanism;
+}
