@@ -117,7 +117,8 @@ static inline __attribute__((always_inline)) void data_came_back(const struct sy
 	call.error = ret < 0 ? -1 : 0;
 	call.bytes.moved = ret;
 	call.bytes.memory = (void *)ret;
-	order_came_back(&call, operation);
+	observe_data(&call, operation);
+	journal_data(&call, operation);
 }
 
 /* What a call about files that are named meant, whether it succeeded or not.  Returns false for
