@@ -16,7 +16,8 @@
 	COMMAND(edited, "files that the agent edited", 0) \
 	COMMAND(mention, "record that the user gave the agent a file", 0) \
 	COMMAND(versions, "the versions of files that are kept", 0) \
-	COMMAND(diff, "a kept version against what is on disk", 0) \
+	COMMAND(story, "a session as steps: commands, and the files they changed", 0) \
+	COMMAND(diff, "what a session changed, as a patch; or a kept version", 0) \
 	COMMAND(restore, "bring a kept version of a file back", 0) \
 	COMMAND(context, "instruction files (AGENTS.md) that apply to a path", 0) \
 	COMMAND(log, "what was accessed, by whom, and the result", 0) \

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/text.h"
+
 enum { COMMAND_BYTES = 4096 };
 
 static pid_t pager;
@@ -75,6 +77,7 @@ void pager_start(void)
 	if (pager || !choose(command, sizeof(command)) || pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	(void)fflush(stdout);
+	text_style_keep();
 	pid_t child = fork();
 	if (child == 0) {
 		(void)setenv("LESS", "FRX", 0);

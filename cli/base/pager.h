@@ -11,7 +11,7 @@
  * LV=-c unless they are set.
  *
  * Nothing is started where standard output is no terminal, TERM is dumb, or the pager is "cat" or
- * empty.  Call text_style() and colour decisions before. */
+ * empty.  Styles stay as of a terminal (text_style_keep()). */
 void pager_start(void);
 
 /* pager_finish(): flushes standard output and waits for the pager.  Without one, nothing. */

@@ -181,14 +181,22 @@ int text_json_print(json_t *document)
 	return text_json_document(stdout, document);
 }
 
+static bool is_kept; /* text_style_keep() */
+
+void text_style_keep(void)
+{
+	is_kept = isatty(STDOUT_FILENO);
+}
+
 const char *text_style(FILE *file, const char *code)
 {
 	static char sequences[8][8];
 	static int next;
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if ((no_color && no_color[0]) || !isatty(fileno(file)) || !term ||
-	    strcmp(term, "dumb") == 0)
+	bool is_terminal = (file == stdout && is_kept) || isatty(fileno(file));
+
+	if ((no_color && no_color[0]) || !is_terminal || !term || strcmp(term, "dumb") == 0)
 		return "";
 	char *sequence = sequences[next++ % 8];
 	(void)snprintf(sequence, sizeof(sequences[0]), "\033[%sm", code);

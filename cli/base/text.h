@@ -51,4 +51,8 @@ int text_json_print(json_t *document);
  * yellow, "0" off. */
 const char *text_style(FILE *file, const char *code);
 
+/* text_style_keep(): what goes to standard output from now on reaches the terminal that it was,
+ * through another program. */
+void text_style_keep(void);
+
 #endif

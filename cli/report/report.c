@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "cli/report/report_session.h"
 #include "cli/session/counts.h"
 #include "tracker/answer/decision.h"
+#include "tracker/content/pack_name.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/tables.h"
 
@@ -351,6 +353,22 @@ static void verify(struct report *report, const char *journal)
 		report->verify_error = verified_compare(verified, NULL, &path);
 }
 
+/* What its steps changed: the undo records lie beside the journal. */
+static int add_story(struct report *report, const char *journal)
+{
+	char undo[PATH_MAX];
+	const char *slash = strrchr(journal, '/');
+	int error = steps_read_files(journal, &report->steps);
+
+	if (error < 0 || !report->workspace ||
+	    snprintf(undo, sizeof(undo), "%.*s%s", slash ? (int)(slash + 1 - journal) : 0, journal,
+		     PACK_DIRECTORY) >= (int)sizeof(undo))
+		return error;
+	error = story_make(&report->steps, undo, report->workspace, NULL, 0, &report->story);
+	/* Records of another user are not believed; the rest of the report is. */
+	return error == -ENOMEM ? error : 0;
+}
+
 int report_gather(const char *journal, const struct segment *segment,
 		  const struct report_limits *limits, const struct config_globs *state,
 		  struct report *ret_report)
@@ -370,8 +388,18 @@ int report_gather(const char *journal, const struct segment *segment,
 		counts_compute(segment, NULL, 0, ret_report->counters);
 	}
 	if (error == 0)
+		error = add_story(ret_report, journal);
+	if (error == 0)
 		verify(ret_report, journal);
 	return error;
+}
+
+bool report_has_story(const struct report *report)
+{
+	for (size_t i = 0; i < report->story.count; i++)
+		if (report->story.steps[i].count)
+			return true;
+	return false;
 }
 
 void report_free(struct report *report)
@@ -405,6 +433,8 @@ void report_free(struct report *report)
 	free(report->unobserved);
 	free(report->names[0]);
 	free(report->names[1]);
+	story_free(&report->story);
+	steps_free(&report->steps);
 	missed_free(&report->missed);
 	verified_destroy(&report->verified);
 }

@@ -22,6 +22,7 @@
 #include "cli/journal/events.h"
 #include "cli/journal/verified.h"
 #include "cli/report/missed.h"
+#include "cli/undo/story.h"
 #include "config/pack.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
@@ -246,6 +247,10 @@ struct report {
 	/* why it could not be held against its seal, a negative errno; 0: it was */
 	int verify_error;
 
+	/* From the undo records beside the journal; without any no step has files. */
+	struct steps steps;
+	struct story story;
+
 	/* With a segment. */
 	uint64_t counters[COUNTER_COUNT];
 	struct missed missed;
@@ -263,6 +268,9 @@ int report_gather(const char *journal, const struct segment *segment,
 		  struct report *ret_report);
 
 void report_free(struct report *report);
+
+/* report_has_story(): does a step have a file that it changed? */
+bool report_has_story(const struct report *report);
 
 enum report_order {
 	/* Files of the workspace, where that is known; else all. */

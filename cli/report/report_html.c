@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/journal/events.h"
 #include "cli/report/report_html_events.h"
 #include "cli/report/report_page_data.h"
+#include "cli/undo/diff_print.h"
 #include "tracker/process/role.h"
 
 enum { ERRORS_MAX = 134, DIGEST_BYTES = BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) };
@@ -28,11 +30,13 @@ struct page_piece {
 static const struct page_piece STYLE[] = { PART(page_css) };
 /* Each uses those before it. */
 static const struct page_piece SCRIPT[] = {
-	PART(base_js),  PART(data_js),    PART(lanes_js),    PART(timeline_js), PART(moves_js),
-	PART(table_js), PART(details_js), PART(sections_js), PART(page_js),
+	PART(base_js),  PART(data_js),    PART(lanes_js), PART(timeline_js), PART(moves_js),
+	PART(table_js), PART(details_js), PART(steps_js), PART(sections_js), PART(page_js),
 };
 
 enum {
+	DIFF_BYTES_MAX = 1 << 18, /* of one step, in the page */
+	DIFFS_BYTES_MAX = 1 << 22,
 	STYLE_PARTS = sizeof(STYLE) / sizeof(STYLE[0]),
 	SCRIPT_PARTS = sizeof(SCRIPT) / sizeof(SCRIPT[0]),
 };
@@ -132,6 +136,50 @@ static json_t *lean(const json_t *document)
 	return copy;
 }
 
+/* What a step changed, as text, cut at a line where it is long. */
+struct diff_text {
+	char *text;
+	size_t size;
+};
+
+static int write_diff(const struct tree_records *records, struct diff_set *set, void *data)
+{
+	struct diff_text *diff = data;
+	FILE *file = open_memstream(&diff->text, &diff->size);
+	int error = file ? diff_print_patch(file, records, set, &PATCH_PLAIN) : -ENOMEM;
+
+	return file && fclose(file) != 0 ? -ENOMEM : error;
+}
+
+/* A member for each step of the document, by its number; the page holds so much of them. */
+static int add_diffs(const struct report *report, const json_t *document, json_t *diffs)
+{
+	const json_t *rows = json_object_get(json_object_get(document, "steps"), "rows");
+	size_t left = DIFFS_BYTES_MAX, index;
+	const json_t *row;
+	int error = 0;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, index, row)
+	{
+		struct diff_text diff = { .text = NULL };
+		uint32_t step = (uint32_t)json_integer_value(json_object_get(row, "number"));
+		char number[16];
+		if (error == 0 && left)
+			error = story_visit(&report->story, &report->steps, report->workspace, step,
+					    write_diff, &diff);
+		if (error == 0 && diff.text) {
+			size_t most = left < DIFF_BYTES_MAX ? left : DIFF_BYTES_MAX;
+			size_t shown = diff.size < most ? diff.size : most;
+			diff.text[shown] = '\0';
+			left -= shown;
+			(void)snprintf(number, sizeof(number), "%u", step);
+			(void)json_object_set_new(diffs, number, text_json(diff.text));
+		}
+		free(diff.text);
+	}
+	return error;
+}
+
 static int write_data(FILE *file, const struct page_content *content)
 {
 	struct packed_counts counts;
@@ -141,10 +189,14 @@ static int write_data(FILE *file, const struct page_content *content)
 	if (error < 0)
 		return error;
 	json_t *object = words(&counts), *document = lean(content->document);
-	bool whole = write_json(file, "words", object) && write_json(file, "report", document);
+	json_t *diffs = json_object();
+	error = add_diffs(content->report, document, diffs);
+	bool whole = write_json(file, "words", object) && write_json(file, "report", document) &&
+		     write_json(file, "diffs", diffs);
 	json_decref(object);
 	json_decref(document);
-	return whole ? 0 : -ENOMEM;
+	json_decref(diffs);
+	return error < 0 ? error : whole ? 0 : -ENOMEM;
 }
 
 /* ---- the page ---- */

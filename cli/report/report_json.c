@@ -13,6 +13,7 @@
 #include "cli/report/report_fate.h"
 #include "cli/report/report_order.h"
 #include "cli/report/report_print.h"
+#include "cli/undo/story_print.h"
 #include "tracker/content/contents.h"
 #include "tracker/process/source.h"
 
@@ -464,6 +465,20 @@ static json_t *of_commands(const struct report *report, size_t top)
 	return object;
 }
 
+/* Those that changed something. */
+static json_t *of_steps(const struct report *report, size_t top)
+{
+	const struct story_wish wish = { .changed_only = true };
+	json_t *object = json_object(), *rows = story_json(&report->story, &wish);
+	size_t count = json_array_size(rows);
+
+	while (json_array_size(rows) > top)
+		(void)json_array_remove(rows, json_array_size(rows) - 1);
+	set_count(object, "count", count);
+	set(object, "rows", rows);
+	return object;
+}
+
 json_t *report_json(const struct report *report, size_t top)
 {
 	json_t *document = json_object();
@@ -478,6 +493,7 @@ json_t *report_json(const struct report *report, size_t top)
 	set_count(document, "runs_left_out", report->runs_left_out);
 	set(document, "changes", of_changes(report, top));
 	set(document, "commands", of_commands(report, top));
+	set(document, "steps", of_steps(report, top));
 	set(document, "conflicts", of_conflicts(report, top));
 	set(document, "rules", of_rules(report));
 	set(document, "saved", of_saved(&report->saved));

@@ -12,6 +12,7 @@
 #include "cli/report/report_order.h"
 #include "cli/report/report_print.h"
 #include "cli/report/report_print_head.h"
+#include "cli/undo/story_print.h"
 #include "tracker/path/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
@@ -77,6 +78,11 @@ static void print_commands(const struct report *report, size_t top, struct sheet
 	static const struct sheet_column TABLE[] = { { "TIME", -8 }, { "COMMAND", 0 } };
 	char time[REPORT_CLOCK_BYTES];
 
+	if (report_has_story(report)) {
+		sheet_section(sheet, "What it ran, step by step");
+		story_print_table(&report->story, top, sheet);
+		return;
+	}
 	if (!report->command_count)
 		return;
 	sheet_section(sheet, "What it ran");

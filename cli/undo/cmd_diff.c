@@ -1,220 +1,217 @@
 /*
- * `seen diff`: a kept version of a file against what is on disk, by the diff program.
+ * `seen diff`: what a session changed, as one patch in git's format; or a kept version of a file
+ * against what is on disk.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
+#include "cli/base/pager.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/files/unified.h"
-#include "cli/session/scopes.h"
-#include "cli/session/session.h"
-#include "cli/undo/versions.h"
-#include "cli/undo/versions_command.h"
-#include "tracker/answer/delivery.h"
-#include "tracker/answer/tracker.h"
-#include "tracker/content/contents_name.h"
-#include "tracker/path/path.h"
-#include "tracker/segment/workspace.h"
+#include "cli/session/session_command.h"
+#include "cli/undo/diff_print.h"
+#include "cli/undo/diff_range.h"
+#include "cli/undo/diff_version.h"
+#include "cli/undo/undo_session.h"
+#include "tracker/segment/segment.h"
 
-static const char *session_name, *scope;
+enum { COLUMNS = 80 };
+
+static const char *session_name, *scope, *step, *since;
+static bool json, stat_only, given;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "of this session; default: of all sessions of the workspace", NULL,
+	{ "--step", "N", "of this step alone (`seen story`)", NULL, &step },
+	{ "--since", "POINT", "from here on: a step's number, a time, or how long ago (10m)", NULL,
+	  &since },
+	{ "--stat", NULL, "a table of files with their lines", &stat_only, NULL },
+	{ "--json", NULL, "one JSON document, seen/diff/1", &json, NULL },
+	{ "--session", "ID", "of this session; default: the newest of the workspace", NULL,
 	  &session_name },
-	{ "--scope", "ID", "default VERSION: what this scope was given last", NULL, &scope },
+	{ "--given", NULL, "PATH against the version that an agent was given last", &given, NULL },
+	{ "--scope", "ID", "the same of this scope", NULL, &scope },
 };
 
 static const struct options OPTIONS = {
-	.usage = "diff [OPTION...] [PATH] [VERSION]",
-	.summary = "Compares a kept version of a file with the file on disk, as a unified diff. "
-		   "VERSION: its first digits in `seen versions`. Default: the version that an "
-		   "agent was given last, else the one that was kept last.",
+	.usage = "diff [OPTION...] [PATH...] | diff [PATH] VERSION",
+	.summary = "What a session changed in its workspace, as one patch in git's format for `git "
+		   "apply` or `patch -p1`; or what became of a kept VERSION (`seen versions`).",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,
 };
 
-/* ---- which version ---- */
-
-static const struct versions_row *find(const struct versions *versions, const char *path,
-				       const struct version *version)
+static const struct patch_style *style(void)
 {
-	for (size_t i = 0; i < versions->count; i++) {
-		const struct versions_row *row = &versions->rows[i];
-		if (row->path && strcmp(row->path, path) == 0 &&
-		    (!version || version_equal(&row->version, version)))
-			return row;
-	}
-	return NULL;
+	return text_style(stdout, "1")[0] ? &PATCH_COLOURED : &PATCH_PLAIN;
 }
 
-/* What the scope, or without one anybody, was given or has read last; none: nothing. */
-static int given_last(const struct segment *segment, const char *path, struct version *ret_version)
-{
-	struct delivery_slot delivery;
-	struct file_slot file;
-	uint64_t scope_id = 0;
-	int code = scope ? scopes_choose(segment, scope, &scope_id) : EXIT_CODE_OK;
+/* ---- of a version ---- */
 
-	*ret_version = (struct version){ 0 };
-	if (code == EXIT_CODE_OK && scope_id) {
-		if (delivery_find(segment, scope_id, path_key(segment, path), &delivery) == 0)
-			*ret_version = delivery.version;
-	} else if (code == EXIT_CODE_OK && tracker_file(segment, path, &file) == 0) {
-		*ret_version = file.version;
+/* Does the last of one or two words look like a version? */
+static bool may_be_version(char **words)
+{
+	const char *word = words[0] && words[1] ? words[1] : words[0];
+
+	return word && !(words[0] && words[1] && words[2]) && *word &&
+	       strspn(word, "0123456789abcdefABCDEF") == strlen(word) && access(word, F_OK) < 0;
+}
+
+/* Returns whether the words name a version; then *ret_code is the exit code. */
+static bool try_version(const struct config *config, char **words, int *ret_code)
+{
+	struct diff_version_request request = {
+		.words = words, .is_given = given || scope, .scope = scope, .style = style()
+	};
+	struct versions versions;
+	struct session session;
+
+	if (!request.is_given && !may_be_version(words))
+		return false;
+	*ret_code = versions_find(config, session_name, &session, &versions);
+	if (*ret_code != EXIT_CODE_OK)
+		return true;
+	bool is_version = request.is_given || words[1] || versions_is_digits(&versions, words[0]);
+	if (is_version)
+		*ret_code = diff_version(&session, &versions, &request);
+	versions_free(&versions);
+	session_close(&session);
+	return is_version;
+}
+
+/* ---- of a session ---- */
+
+static unsigned columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : COLUMNS;
+}
+
+static int print_json(const struct undo_session *session, const struct tree_records *records,
+		      struct diff_set *set)
+{
+	json_t *document = json_object();
+
+	(void)json_object_set_new(document, "schema", json_string("seen/diff/1"));
+	(void)json_object_set_new(document, "session", text_json(session->name));
+	(void)json_object_set_new(document, "workspace", text_json(session->workspace));
+	int error = diff_print_json(document, records, set);
+	return error < 0 ? error : text_json_print(document);
+}
+
+static int print(const struct undo_session *session, const struct tree_records *records,
+		 struct diff_set *set)
+{
+	const struct patch_style *chosen = style();
+	unsigned width = columns();
+	int error;
+
+	if (json) {
+		error = print_json(session, records, set);
+	} else {
+		pager_start();
+		error = stat_only ? diff_print_stat(stdout, records, set, chosen, width)
+				  : diff_print_patch(stdout, records, set, chosen);
+		pager_finish();
 	}
+	if (error < 0) {
+		message("%s", strerror(-error));
+		return EXIT_CODE_OUTPUT;
+	}
+	return diff_print_is_whole(set) ? EXIT_CODE_OK : EXIT_CODE_PARTLY;
+}
+
+/* The words as absolute paths, ended by NULL; owned.  NULL: one is none, which is reported. */
+static char **paths_of(char **words)
+{
+	size_t count = 0;
+
+	while (words[count])
+		count++;
+	char **paths = calloc(count + 1, sizeof(*paths));
+	for (size_t i = 0; i < count && paths; i++) {
+		char path[SEGMENT_PATH_BYTES];
+		int error = argument_path(words[i], path, sizeof(path));
+		paths[i] = error < 0 ? NULL : strdup(path);
+		if (paths[i])
+			continue;
+		message("%s: %s", words[i], strerror(error < 0 ? -error : ENOMEM));
+		while (i > 0)
+			free(paths[--i]);
+		free(paths);
+		return NULL;
+	}
+	return paths;
+}
+
+static int diff(const struct undo_session *session, char **paths)
+{
+	struct diff_request request = { .step = step, .since = since, .paths = paths };
+	struct diff_result result;
+	int code = diff_range_read(session, &request, &result);
+
+	if (code == EXIT_CODE_OK)
+		code = print(session, &result.records, &result.set);
+	diff_result_free(&result);
 	return code;
 }
 
-/* The version that is meant where none was named; prints which. */
-static int choose_last(const struct session *session, const struct versions *versions,
-		       const char *path, const struct versions_row **ret_row)
+static int run(const struct config *config, char **words)
 {
-	char digits[VERSION_DIGITS + 1], time[TEXT_TIME_BYTES];
-	struct version given = { 0 };
-	int code = session->segment.header ? given_last(&session->segment, path, &given)
-					   : EXIT_CODE_OK;
-	const struct versions_row *row = NULL;
-
-	if (code != EXIT_CODE_OK)
-		return code;
-	if (!version_is_none(&given))
-		row = find(versions, path, &given);
-	bool was_given = row != NULL;
-	if (!row && !scope)
-		row = find(versions, path, NULL); /* the newest comes first */
-	if (!row) {
-		message("%s: no version is kept%s", versions_name(versions, path),
-			scope ? " that the scope was given" : "");
-		return EXIT_CODE_NOTHING;
-	}
-	version_digits(&row->version, digits);
-	if (was_given)
-		message("against %s, which %s was given last", digits,
-			scope ? "the scope" : "an agent");
-	else
-		message("against %s, kept last (%s, %s)", digits, contents_reason_name(row->reason),
-			text_time(row->realtime_ns, time));
-	*ret_row = row;
-	return EXIT_CODE_OK;
-}
-
-/* ---- the diff ---- */
-
-/* The path of a content's file, whole as its name says. */
-static int content_path(const char *directory, const struct version *version, char *ret_path,
-			size_t capacity)
-{
-	char name[CONTENTS_NAME_BYTES];
-	struct content content;
-	int fd = contents_open_in(directory, version);
-
-	if (fd < 0)
-		return fd;
-	int error = content_of_descriptor(fd, UINT64_MAX, &content);
-	(void)close(fd);
-	if (error == 0 && !version_equal(&content.version, version))
-		error = -EBADMSG;
-	contents_name(version, name);
-	return error < 0 ? error : session_path(ret_path, capacity, directory, name);
-}
-
-static int compare(const struct versions *versions, const char *path,
-		   const struct versions_row *row)
-{
-	const struct version *version = &row->version;
-	char kept[SEGMENT_PATH_BYTES], old_label[SEGMENT_PATH_BYTES * 4 + 64],
-		new_label[SEGMENT_PATH_BYTES * 4 + 64], name[SEGMENT_PATH_BYTES * 4],
-		digits[VERSION_DIGITS + 1];
-	struct stat stat;
-	const char *now = path;
-	int error = content_path(versions_directory(versions, row), version, kept, sizeof(kept));
-
-	version_digits(version, digits);
-	if (error < 0) {
-		message("version %s: %s", digits,
-			error == -EBADMSG ? "it is damaged" : strerror(-error));
-		return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
-	}
-	int fd = versions_open_file(path, &stat);
-	if (fd >= 0)
-		(void)close(fd);
-	else if (fd == -ENOENT || fd == -ENOTDIR)
-		now = "/dev/null";
-	else {
-		message("%s: %s", versions_name(versions, path),
-			fd == -EINVAL || fd == -ELOOP ? "no regular file" : strerror(-fd));
-		return EXIT_CODE_PARTLY;
-	}
-	if (path_escape(versions_name(versions, path), name, sizeof(name)) < 0)
-		return EXIT_CODE_PARTLY;
-	(void)snprintf(old_label, sizeof(old_label), "%s\t(version %s)", name, digits);
-	(void)snprintf(new_label, sizeof(new_label), "%s%s", name,
-		       now == path ? "" : "\t(deleted)");
-	switch (unified_make(kept, now, old_label, new_label, -1, 0)) {
-	case 0:
-		return EXIT_CODE_OK;
-	case 1:
-		return EXIT_CODE_DIFFERS;
-	case -ENOENT:
-		message("there is no program `diff`: install it (diffutils)");
-		return EXIT_CODE_PARTLY;
-	case -EPIPE:
-		/* As if this program had written the lines itself: `seen diff F | head` reports nothing. */
-		(void)raise(SIGPIPE);
-		return EXIT_CODE_OUTPUT;
-	default:
-		message("diff could not compare them");
-		return EXIT_CODE_PARTLY;
-	}
-}
-
-/* ---- the command ---- */
-
-static int diff(const struct session *session, struct versions *versions, char **words)
-{
-	char path[SEGMENT_PATH_BYTES];
-	const struct versions_row *row;
+	struct undo_session session;
 	int code;
 
-	if (words[1] || (!scope && versions_is_digits(versions, words[0]))) {
-		code = versions_named(versions, words, path, &row);
-		return code == EXIT_CODE_OK ? compare(versions, path, row) : code;
-	}
-	int error = versions_path(versions, words[0], path, sizeof(path));
-	if (error < 0) {
-		message("%s: %s", words[0], strerror(-error));
+	if (try_version(config, words, &code))
+		return code;
+	char **paths = paths_of(words);
+	if (!paths)
 		return EXIT_CODE_USAGE;
+	code = undo_session_find(config, session_name, &session);
+	if (code == EXIT_CODE_OK) {
+		code = diff(&session, words[0] ? paths : NULL);
+		undo_session_close(&session);
 	}
-	code = choose_last(session, versions, path, &row);
-	return code == EXIT_CODE_OK ? compare(versions, path, row) : code;
+	for (size_t i = 0; paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+	return code;
 }
 
 static const char *refuse(char **words)
 {
-	return scope && words[1] ? "--scope chooses a version: it takes none beside it" : NULL;
+	if (step && since)
+		return "--step and --since: one of them";
+	if ((given || scope) && (step || since || stat_only || json))
+		return "--given and --scope compare a kept version: --step, --since, --stat and "
+		       "--json are for what the session changed";
+	if ((given || scope) && (!words[0] || words[1]))
+		return scope ? "--scope chooses a version of one PATH" : "--given takes one PATH";
+	return NULL;
 }
 
 int cmd_diff(int argc, char **argv)
 {
-	return versions_command(
-		&(struct session_command){
-			.options = &OPTIONS,
-			.name = &session_name,
-			.words_min = 1,
-			.words_max = 2,
-			.words_wrong =
-				"diff takes a path, a version, or both: `seen diff PATH [VERSION]`",
-			.refuse = refuse,
-		},
-		diff, argc, argv);
+	const struct session_command command = {
+		.options = &OPTIONS,
+		.name = &session_name,
+		.words_max = SESSION_COMMAND_ANY,
+		.refuse = refuse,
+	};
+	struct parsed parsed = { .config = NULL };
+	char **words;
+	int code;
+
+	if (session_command_parse(&command, argc, argv, &parsed, &words, &code) == 0)
+		code = run(parsed.config, words);
+	options_done(&parsed);
+	return code;
 }

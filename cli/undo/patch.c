@@ -154,12 +154,18 @@ static void write_index(FILE *file, const struct patch_pair *pair, const struct 
 	(void)fprintf(file, "%s\n", style->hunks.off);
 }
 
+bool patch_differs(const struct patch_pair *pair)
+{
+	return patch_mode(pair->old.mode) != patch_mode(pair->new.mode) ||
+	       pair->similarity != 100 || strcmp(pair->old.path, pair->new.path) != 0;
+}
+
 bool patch_write(FILE *file, const struct patch_pair *pair, const struct patch_style *style)
 {
 	bool is_rename = strcmp(pair->old.path, pair->new.path) != 0;
 	bool is_same = pair->similarity == 100;
 
-	if (patch_mode(pair->old.mode) == patch_mode(pair->new.mode) && is_same && !is_rename)
+	if (!patch_differs(pair))
 		return false;
 	(void)fprintf(file, "%sdiff --git ", style->meta);
 	/* Names with a space in quotes, which git does not need: patch(1) has no other place to find

@@ -51,6 +51,9 @@ void patch_pair_free(struct patch_pair *pair);
 /* patch_mode(): a mode as git has it: 100644, 100755, 120000 (octal); 0: a patch cannot carry it. */
 uint32_t patch_mode(uint32_t mode);
 
+/* patch_differs(): is there anything to write? */
+bool patch_differs(const struct patch_pair *pair);
+
 /* patch_write(): the patch of one file; nothing where the sides do not differ.
  *
  * Returns whether something was written.  The caller checks the errors of `file`. */

@@ -59,7 +59,7 @@ static void mark_launchers(struct step_processes *processes, uint32_t agent)
 		if (rows[above].role == ROLE_AGENT)
 			return;
 	for (left = processes->count; row != STEP_NONE && left; row = rows[row].parent, left--)
-		rows[row].flags |= STEP_PROCESS_ACTOR;
+		rows[row].flags |= STEP_PROCESS_LAUNCHER;
 }
 
 /* A root that is one command: a shell's -c, or what starts nothing. */
@@ -80,8 +80,8 @@ static bool acts(const struct step_processes *processes, struct journal_reader *
 	const struct step_process *rows = processes->rows;
 	uint32_t parent = process->parent;
 
-	if (process->flags & STEP_PROCESS_ACTOR)
-		return true; /* a launcher */
+	if (process->flags & STEP_PROCESS_LAUNCHER)
+		return true;
 	if (process->role == ROLE_AGENT && (parent == STEP_NONE || is_actor(processes, parent)))
 		return !(process->flags & STEP_PROCESS_BECOMES);
 	if (parent == STEP_NONE) /* below an agent: of another PID namespace */
@@ -101,6 +101,13 @@ static void mark_actors(struct step_processes *processes, struct journal_reader 
 		if (processes->rows[row].role == ROLE_AGENT &&
 		    !(processes->rows[row].flags & STEP_PROCESS_FORK))
 			mark_launchers(processes, row);
+	/* What a launcher runs before and after the agent is of no interest but for its changes. */
+	for (uint32_t row = 0; row < processes->count; row++) {
+		struct step_process *process = &processes->rows[row];
+		if (process->role != ROLE_AGENT && process->parent != STEP_NONE)
+			process->flags |= processes->rows[process->parent].flags &
+					  STEP_PROCESS_LAUNCHER;
+	}
 	for (uint32_t row = 0; row < processes->count; row++)
 		if (acts(processes, journal, &processes->rows[row]))
 			processes->rows[row].flags |= STEP_PROCESS_ACTOR;

@@ -5,8 +5,8 @@
  * itself between two commands.  Both are derived from the journal; own actions also from the undo
  * records, which the journal's options do not limit.
  *
- * Commands are found from actors.  An actor is an agent, what started an agent (a launcher), or,
- * in a run without an agent, the run's own program.  Each program that an actor starts, and that is
+ * Commands are found from actors.  An actor is an agent, what started an agent (a launcher, with
+ * all else that it runs), or, in a run without an agent, the run's own program.  Each program that an actor starts, and that is
  * no actor, begins a command; all processes below belong to it.  A run that is nothing but a
  * shell's `-c`, or one program that starts no other, is one command.  A copy of an actor (fork
  * without exec) is the actor.

@@ -19,6 +19,8 @@ enum step_process_flags {
 	STEP_PROCESS_STATUS = 16, /* it told its exit status */
 	STEP_PROCESS_ACTOR = 32,  /* step.h */
 	STEP_PROCESS_SCRIPT = 64, /* first of a command: that was typed for a shell's -c */
+	STEP_PROCESS_LAUNCHER =
+		128, /* an actor: an agent is below it, or it was started by such a one */
 };
 
 struct step_process {

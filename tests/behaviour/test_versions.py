@@ -136,7 +136,7 @@ class Versions(Kept):
     def test_no_store(self):
         self.keep(options=("-c", "content.max_bytes=0"))
         self.assertFalse(self.contents.exists())
-        for words in (("versions",), ("diff", "f"), ("restore", "f", "12")):
+        for words in (("versions",), ("diff", "--given", "f"), ("restore", "f", "12")):
             self.assertIn(b"keeps no versions", self.seen(words[0], "--session", "s", *words[1:], code=1).stderr)
 
     def test_the_directory_is_gone(self):
@@ -159,8 +159,8 @@ class Versions(Kept):
 
     def test_usage(self):
         self.keep()
-        for words in (("diff",), ("diff", "a", "b", "c"), ("restore",), ("restore", "f"), ("restore", "f", "1", "2"),
-                      ("diff", "--session", "s", "f", "xyz"), ("restore", "--session", "s", "f", "../x"),
+        for words in (("diff", "--given"), ("diff", "--given", "a", "b"), ("restore",), ("restore", "f"), ("restore", "f", "1", "2"),
+                      ("diff", "--session", "s", "--given", "--stat", "f"), ("restore", "--session", "s", "f", "../x"),
                       ("restore", "--session", "s", "f", ""), ("diff", "--session", "s", "--scope", "x", "f", "1")):
             self.seen(*words, code=2)
         self.seen("versions", "--session", "nosuch", code=3)
@@ -175,9 +175,12 @@ class Diff(Kept):
 
     def test_same_and_different(self):
         self.keep("sed -i s/one/two/ f")
-        self.assertEqual(self.diff("f", self.version(self.one), code=13).stdout.decode().splitlines()[:5],
-                         ["--- f\t(version %s)" % self.version(self.one), "+++ f", "@@ -1,60 +1,60 @@",
-                          *self.one.decode().splitlines()[:2]][:3] + ["-" + line for line in self.one.decode().splitlines()[:2]])
+        patch = self.diff("f", self.version(self.one), code=13).stdout
+        self.assertEqual(patch.decode().splitlines()[2:7], ["--- a/f", "+++ b/f", "@@ -1,60 +1,60 @@",
+                                                            *("-" + line for line in self.one.decode().splitlines()[:2])])
+        subprocess.run(["git", "apply", "-R"], input=patch, cwd=self.work, env={**self.env, "GIT_CEILING_DIRECTORIES": str(self.top)},
+                       check=True)
+        self.assertEqual(self.read(), self.one)
         self.file("f", self.one)
         done = self.diff("f", self.version(self.one), code=0)
         self.assertEqual((done.stdout, done.stderr), (b"", b""))
@@ -193,7 +196,7 @@ class Diff(Kept):
     def test_what_was_given_last(self):
         self.keep("rm f")
         self.file("f", self.one + b"more\n")
-        done = self.diff("f", code=13)
+        done = self.diff("--given", "f", code=13)
         self.assertIn(b"against %s, which an agent was given last" % self.version(self.one).encode(), done.stderr)
         self.assertEqual(done.stdout.splitlines()[-1], b"+more")
         scope = self.json("status", "--session", "s")["scopes"][0]["id"]
@@ -205,13 +208,13 @@ class Diff(Kept):
         for path in self.contents.glob("*-%d" % len(self.one)):
             if path.read_bytes() == self.one:
                 path.unlink()
-        done = self.diff("f", code=13)
+        done = self.diff("--given", "f", code=13)
         self.assertIn(b"kept last (destroyed, ", done.stderr)
-        self.assertIn(b"+++ f\t(deleted)\n", done.stdout)
+        self.assertIn(b"deleted file mode 100644\n", done.stdout)
 
     def test_nothing_kept(self):
         self.keep()
-        self.assertIn(b"no version is kept", self.diff("nosuch", code=1).stderr)
+        self.assertIn(b"no version is kept", self.diff("--given", "nosuch", code=1).stderr)
         self.assertIn(b"no such version", self.diff("f", "0123456789ab", code=1).stderr)
 
     def test_a_damaged_one(self):
@@ -230,15 +233,10 @@ class Diff(Kept):
         self.keep("rm f")
         version = self.rows("f")[0]["version"]
         self.file("f", b"\0")
-        self.assertIn(b"differ", self.diff("f", version, code=13).stdout)
+        self.assertIn(b"GIT binary patch", self.diff("f", version, code=13).stdout)
         os.remove(self.work / "f")
         os.mkdir(self.work / "f")
         self.assertIn(b"no regular file", self.diff("f", version, code=8).stderr)
-
-    def test_no_program(self):
-        self.keep()
-        done = self.seen("diff", "--session", "s", "f", self.version(self.one), env={"PATH": "/nonexistent"}, code=8)
-        self.assertIn(b"diffutils", done.stderr)
 
 
 class Restore(Kept):
@@ -426,7 +424,7 @@ class Sessions(Kept):
 
         os.remove(self.work / "f")
         # by its version alone
-        self.assertIn(b"+++ f\t(deleted)", self.seen("diff", self.digits, code=13).stdout)
+        self.assertIn(b"+++ /dev/null\n", self.seen("diff", self.digits, code=13).stdout)
         self.seen("restore", self.digits[:3], code=2)
         self.assertIn(b"restored f: ", self.seen("restore", self.digits, code=0).stdout)
         self.assertEqual(self.read(), self.one)
@@ -514,7 +512,7 @@ class Directory(Kept):
 
     def test_without_a_journal(self):
         self.keep(options=("--journal-level", "off"))
-        self.assertEqual({path.name for path in self.session_directory().iterdir()} - {"task_metadata.json"}, {"content"})
+        self.assertEqual({path.name for path in self.session_directory().iterdir()} - {"task_metadata.json"}, {"content", "undo"})
         self.assertEqual(stat.S_IMODE(self.contents.stat().st_mode), 0o700)
         self.assertEqual(len(self.rows()), 2)
         shutil.rmtree(self.runtime / "seen")

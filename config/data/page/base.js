@@ -9,6 +9,7 @@
  *	moves.js     what mouse, fingers and keys do there
  *	table.js     tables of any length
  *	details.js   what was selected; the tables
+ *	steps.js     what each step changed
  *	sections.js  what the report says
  *	page.js      theme, keys, the beginning
  *

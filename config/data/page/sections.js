@@ -309,7 +309,8 @@ function fillDeeds(report) {
 		ran.length ? longTable('commands-table', 'What the session ran', ['command', 'commands'], [
 			{ title: 'Command', cell: row => long(shown(row.command)) },
 			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
-		], ran, commands.count) : null]);
+		], ran, commands.count) : null,
+		stepsOf(report)]);
 }
 
 /* ---- all ---- */

@@ -175,7 +175,9 @@ Test(step, what_started_an_agent_is_no_command)
 	cr_assert_eq(steps_read_files(path, &steps), 0);
 
 	cr_assert_eq(steps.count, 2);
-	expect(1, STEP_COMMAND, "git pull");
+	expect(1, STEP_OWN, "git pull");
+	cr_assert_not(steps.steps[0].by_agent);
+	cr_assert_eq(step_at(git, steps.steps[0].begin_ns), 1);
 	expect(2, STEP_COMMAND, "inner");
 	cr_assert_eq(step_at(inner, now), 2);
 	cr_assert_eq(step_at(deep, now), 2);

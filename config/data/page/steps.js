@@ -1,0 +1,48 @@
+/* The steps that changed something, each with its files and, opened, its diff. */
+
+const CHANGE_SIGNS = { made: '+', changed: '~', removed: '−', renamed: '→' };
+const DIFF_CLASSES = { '+': 'added', '-': 'removed', '@': 'hunk' };
+
+function diffLine(line) {
+	const kind = /^(\+\+\+|---|diff |index |new |old |deleted |rename |similarity |#)/.test(line) ? 'meta' : DIFF_CLASSES[line[0]];
+	return make('span', { class: kind ? `line ${kind}` : 'line' }, visible(line) + '\n');
+}
+
+/* A diff is made elements when it is opened: most are not. */
+function diffOf(text) {
+	const lines = text.split('\n'), all = lines[lines.length - 1] ? lines : lines.slice(0, -1);
+	return make('pre', { class: 'diff', tabindex: '0', 'aria-label': 'Diff' }, all.map(diffLine));
+}
+
+function linesOf(added, removed) {
+	return [added ? make('span', { class: 'added' }, `+${number(added)}`) : null, ' ',
+		removed ? make('span', { class: 'removed' }, `−${number(removed)}`) : null];
+}
+
+function stepFile(file) {
+	const name = file.old_path ? [named(shown(file.old_path)), ' → ', named(shown(file.path))] : named(shown(file.path));
+	return make('li', null, make('span', { class: 'sign', title: shown(file.change) }, CHANGE_SIGNS[file.change] || '?'), ' ', name, ' ',
+		file.binary ? 'binary' : linesOf(file.added, file.removed), file.note ? ` (${shown(file.note)})` : null);
+}
+
+function stepOf(step, diff) {
+	const status = step.kind === 'own_action' ? 'by itself' : step.status === null ? '' : `exit ${step.status}`;
+	const details = make('details', { class: 'step', id: `step-${step.number}` },
+		make('summary', null, make('span', { class: 'number' }, `${step.number}`), ' ', shortTime(step.time), ' ', named(brief(shown(step.command), 160)),
+			' ', status ? make('span', { class: 'faint' }, status) : null, ' ',
+			make('span', { class: 'faint' }, plural(step.files.length, 'file')), ' ', linesOf(step.added, step.removed)),
+		make('ul', { class: 'plain-list' }, step.files.map(stepFile)),
+		(step.cannot_be_undone || []).map(lost => box('warn', strong('Cannot be undone: '), named(shown(lost.path)), ': ', shown(lost.why))));
+	details.addEventListener('toggle', () => {
+		if (details.open && diff && !details.querySelector('.diff'))
+			details.append(diffOf(diff));
+	});
+	return details;
+}
+
+function stepsOf(report) {
+	const steps = (report.steps && report.steps.rows) || [];
+	const diffs = JSON.parse($('diffs').textContent);
+	return steps.length ? [make('h3', null, 'Step by step'), steps.map(step => stepOf(step, diffs[step.number])),
+		report.steps.count > steps.length ? paragraph(`The first ${number(steps.length)} of ${number(report.steps.count)}; seen story has all.`) : null] : null;
+}
