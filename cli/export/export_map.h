@@ -123,73 +123,31 @@ struct export_field {
 #define OWN_WHEN(name, expression) static EXPORT_WHEN(name, expression)
 
 /* The rows of a table.  The forms with _IF: on a condition. */
-#define MAP_FIELD(field, of) \
-	{ \
-		.shape = EXPORT_SHAPE_FIELD, .name = (field), .value = export_value_##of \
-	}
+/* clang-format off */
+#define export_when_always NULL
+#define MAP_ROW(what, condition, ...) \
+	{ .shape = EXPORT_SHAPE_##what, .when = export_when_##condition, __VA_ARGS__ }
 #define MAP_FIELD_IF(field, of, condition) \
-	{ \
-		.shape = EXPORT_SHAPE_FIELD, .name = (field), .value = export_value_##of, \
-		.when = export_when_##condition \
-	}
-#define MAP_WORD(field, constant) \
-	{ \
-		.shape = EXPORT_SHAPE_WORD, .name = (field), .word = (constant) \
-	}
+	MAP_ROW(FIELD, condition, .name = (field), .value = export_value_##of)
+#define MAP_FIELD(field, of) MAP_FIELD_IF(field, of, always)
 #define MAP_WORD_IF(field, constant, condition) \
-	{ \
-		.shape = EXPORT_SHAPE_WORD, .name = (field), .word = (constant), \
-		.when = export_when_##condition \
-	}
-#define MAP_NUMBER(field, constant) \
-	{ \
-		.shape = EXPORT_SHAPE_NUMBER, .name = (field), .number = (constant) \
-	}
+	MAP_ROW(WORD, condition, .name = (field), .word = (constant))
+#define MAP_WORD(field, constant) MAP_WORD_IF(field, constant, always)
 #define MAP_NUMBER_IF(field, constant, condition) \
-	{ \
-		.shape = EXPORT_SHAPE_NUMBER, .name = (field), .number = (constant), \
-		.when = export_when_##condition \
-	}
-#define MAP_TABLE(fields) \
-	{ \
-		.shape = EXPORT_SHAPE_TABLE, .table = (fields) \
-	}
-#define MAP_ROWS(fields, function) \
-	{ \
-		.shape = EXPORT_SHAPE_ROWS, .table = (fields), .next = (function) \
-	}
-#define MAP_TABLE_IF(fields, condition) \
-	{ \
-		.shape = EXPORT_SHAPE_TABLE, .table = (fields), .when = export_when_##condition \
-	}
-#define MAP_OBJECT(field) \
-	{ \
-		.shape = EXPORT_SHAPE_OBJECT, .name = (field) \
-	}
-#define MAP_OBJECT_IF(field, condition) \
-	{ \
-		.shape = EXPORT_SHAPE_OBJECT, .name = (field), .when = export_when_##condition \
-	}
-#define MAP_ARRAY(field) \
-	{ \
-		.shape = EXPORT_SHAPE_ARRAY, .name = (field) \
-	}
-#define MAP_ARRAY_IF(field, condition) \
-	{ \
-		.shape = EXPORT_SHAPE_ARRAY, .name = (field), .when = export_when_##condition \
-	}
-#define MAP_ATTRIBUTES(field) \
-	{ \
-		.shape = EXPORT_SHAPE_ATTRIBUTES, .name = (field) \
-	}
-#define MAP_END \
-	{ \
-		.shape = EXPORT_SHAPE_END \
-	}
-#define MAP_DONE \
-	{ \
-		.shape = EXPORT_SHAPE_DONE \
-	}
+	MAP_ROW(NUMBER, condition, .name = (field), .number = (constant))
+#define MAP_NUMBER(field, constant) MAP_NUMBER_IF(field, constant, always)
+#define MAP_TABLE_IF(fields, condition) MAP_ROW(TABLE, condition, .table = (fields))
+#define MAP_TABLE(fields) MAP_TABLE_IF(fields, always)
+#define MAP_ROWS(fields, function) MAP_ROW(ROWS, always, .table = (fields), .next = (function))
+#define MAP_OBJECT_IF(field, condition) MAP_ROW(OBJECT, condition, .name = (field))
+#define MAP_OBJECT(field) MAP_OBJECT_IF(field, always)
+#define MAP_ARRAY_IF(field, condition) MAP_ROW(ARRAY, condition, .name = (field))
+#define MAP_ARRAY(field) MAP_ARRAY_IF(field, always)
+#define MAP_ATTRIBUTES(field) MAP_ROW(ATTRIBUTES, always, .name = (field))
+#define MAP_END { .shape = EXPORT_SHAPE_END }
+#define MAP_DONE { .shape = EXPORT_SHAPE_DONE }
+#define MAP_ONE(object, row) MAP_OBJECT(object), row, MAP_END /* of one member */
+/* clang-format on */
 
 /* export_id(): the name of a record that no other has, of any journal: NONCE-NUMBER.  Returns
  * ret_text, EXPORT_ID_BYTES long. */
@@ -199,8 +157,8 @@ const char *export_id(const struct export *export, uint64_t number, char *ret_te
 const char *export_program(const struct event *event);
 
 /* export_path(): of the file, absolute if it is known, else as given; NULL: there is none.
- * export_base(): a path's last name; "/" for the root.  export_name(): what an event is about, for a
- * person: its path; a program; NULL: nothing. */
+ * export_base(): a path's last name; "/" for the root.  export_name(): what an event is about, for
+ * a person: its path; a program; NULL: nothing. */
 static inline const char *export_path(const struct event *event)
 {
 	return event->resolved ? event->resolved : event->path;

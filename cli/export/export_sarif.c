@@ -268,8 +268,6 @@ static const char *fingerprint_word(struct export_map *map)
 OWN_VALUE(fingerprint, WORD, fingerprint_word(map))
 
 /* clang-format off */
-#define MAP_ONE(object, field) MAP_OBJECT(object), field, MAP_END
-
 static const struct export_field RESULT[] = {
 	MAP_OBJECT(NULL),
 	MAP_FIELD("ruleId", rule_id),
