@@ -114,7 +114,7 @@ void guarded_free(struct guarded_files *writes)
 	free(writes);
 }
 
-static struct guard_writer writer(const struct target *target)
+struct guard_writer guarded_writer(const struct target *target)
 {
 	const struct context *context = &target->request.context;
 	return (struct guard_writer){
@@ -125,7 +125,7 @@ static struct guard_writer writer(const struct target *target)
 	};
 }
 
-static bool is_guarded(const struct target *target)
+bool guarded_holds_for(const struct target *target)
 {
 	return (target->request.context.flags & CONTEXT_ATTACHED) && !target->invocation.ignored;
 }
@@ -133,8 +133,8 @@ static bool is_guarded(const struct target *target)
 bool write_may_concern(const struct supervision *supervision, const struct target *target,
 		       const struct named *named)
 {
-	struct guard_writer who = writer(target);
-	return is_guarded(target) && guard_may_concern(supervision->segment, &who, NULL) &&
+	struct guard_writer who = guarded_writer(target);
+	return guarded_holds_for(target) && guard_may_concern(supervision->segment, &who, NULL) &&
 	       (guard_may_concern(supervision->segment, &who, named->path) ||
 		(named->normal && path_in_workspace(supervision->segment, named->normal)));
 }
@@ -142,7 +142,7 @@ bool write_may_concern(const struct supervision *supervision, const struct targe
 static bool concerns(const struct supervision *supervision, const struct target *target,
 		     const char *path)
 {
-	struct guard_writer who = writer(target);
+	struct guard_writer who = guarded_writer(target);
 	return path && path[0] && guard_concerns(supervision->segment, &who, path);
 }
 
@@ -182,7 +182,7 @@ bool write_identify(const struct supervision *supervision, const struct target *
 static void start_write(const struct segment *segment, struct target *target,
 			const struct guard_answer *answer, const struct named *named)
 {
-	struct guard_writer who = writer(target);
+	struct guard_writer who = guarded_writer(target);
 	uint32_t knows;
 	bool is_first = !guard_unfinished(segment, answer->file_key, &knows);
 
@@ -246,7 +246,7 @@ static int ask(const struct supervision *supervision, struct target *target,
 	       const struct named *source)
 {
 	const struct segment *segment = supervision->segment;
-	struct guard_writer who = writer(target);
+	struct guard_writer who = guarded_writer(target);
 	struct guard_answer answer;
 	struct version moved;
 	char line[SEGMENT_PATH_BYTES];
@@ -379,80 +379,135 @@ static bool is_reported(const struct supervision *supervision, const struct writ
 			: version_equal(now, &file.written) || version_equal(now, &file.external));
 }
 
-/* Hashes the result of one write.  sure: the call has been made.  Returns false while the write is
- * not complete. */
-static bool complete(const struct supervision *supervision, struct target *target,
-		     const struct write *write, bool ends, bool sure)
+/* One write, while its result is hashed. */
+struct completion {
+	const struct supervision *supervision;
+	struct target *target;
+	const struct write *write;
+	bool ends;               /* its process does */
+	bool sure;               /* the call has been made */
+	struct guard_writer who; /* made it */
+	uint64_t unfinished;     /* serial of who is known to write to the file */
+	uint32_t knows;          /* of that one */
+	bool is_heard;           /* that is `who` */
+	struct version now;      /* what is there */
+	bool has_nonce;
+	bool is_touched; /* since it was let pass */
+};
+
+enum hashed { HASHED, HASHED_TOO_EARLY, HASHED_NOTHING };
+
+static enum hashed hash_open(struct completion *completion, int fd)
 {
-	const struct segment *segment = supervision->segment;
-	struct guard_writer who = writer(target);
-	struct version now = { 0 };
-	bool has_nonce = false, read = true;
-	uint32_t knows;
+	const struct write *write = completion->write;
 	struct stat stat;
 
-	who.serial = write->serial;
-	uint64_t unfinished = guard_unfinished(segment, write->key, &knows);
-	bool is_heard = unfinished == who.serial;
-	/* Another one was first: this process's own library, or `seen run`. */
-	if (!unfinished || (!is_heard && !is_pending(write, false)))
-		return true;
-	int fd = sys_open(write->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-	if (fd >= 0) {
-		if (sys_fstat(fd, &stat) < 0) {
-			(void)close(fd);
-			return true;
-		}
-		if (!ends && has_open(target, &stat)) {
-			(void)close(fd);
-			return false;
-		}
-		read = guard_scan(segment, fd, &now, &has_nonce) == 0;
-		/* The call may have been made since, or be just being made, which has emptied the
-		 * file before there is a descriptor: then that is no more than a part of what it
-		 * will be. */
-		bool moves = !sure && (has_open(target, &stat) || is_changed(fd, &stat) ||
-				       (write->empties && !stat.st_size));
-		(void)close(fd);
-		if (moves)
-			return false;
-	}
-	if (!read || (fd < 0 && fd != -ENOENT))
-		return true; /* it stays unfinished */
-	bool is_touched = fd >= 0 && stamp_of(&stat).ctime_ns != write->ctime_ns;
-	if (!sure && !is_touched && version_equal(&now, &write->before))
-		return false;
-	if (is_heard ? version_equal(&now, &write->before) ||
-			       (has_nonce && remove_notice(supervision, target, write))
-		     : is_reported(supervision, write, &now)) {
-		guard_cancel(segment, &who, write->key); /* another's goes on */
-		if (version_equal(&now, &write->before))
-			unreported_withdraw(segment, write->key, &write->before);
-		return true;
-	}
-	guard_finish_write(segment, &who, write->key, &now, write->knows);
-	record_edited(supervision, target, write->path, &write->before, &now,
-		      source_of_process(who.context->flags, who.role));
+	if (sys_fstat(fd, &stat) < 0)
+		return HASHED_NOTHING;
+	if (!completion->ends && has_open(completion->target, &stat))
+		return HASHED_TOO_EARLY;
+	int error = guard_scan(completion->supervision->segment, fd, &completion->now,
+			       &completion->has_nonce);
+	/* The call may have been made since, or be just being made, which has emptied the file
+	 * before there is a descriptor: then that is no more than a part of what it will be. */
+	if (!completion->sure && (has_open(completion->target, &stat) || is_changed(fd, &stat) ||
+				  (write->empties && !stat.st_size)))
+		return HASHED_TOO_EARLY;
+	completion->is_touched = stamp_of(&stat).ctime_ns != write->ctime_ns;
+	return error == 0 ? HASHED : HASHED_NOTHING;
+}
+
+/* Hashes what is there now; a file that is not there has no version. */
+static enum hashed hash_now(struct completion *completion)
+{
+	int fd = sys_open(completion->write->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+
+	if (fd < 0)
+		return fd == -ENOENT ? HASHED : HASHED_NOTHING;
+	enum hashed hashed = hash_open(completion, fd);
+	(void)close(fd);
+	return hashed;
+}
+
+/* Is there no change of this write to be reported? */
+static bool is_no_change(const struct completion *completion)
+{
+	const struct write *write = completion->write;
+
+	if (!completion->is_heard)
+		return is_reported(completion->supervision, write, &completion->now);
+	return version_equal(&completion->now, &write->before) ||
+	       (completion->has_nonce &&
+		remove_notice(completion->supervision, completion->target, write));
+}
+
+static void report_change(const struct completion *completion)
+{
+	const struct supervision *supervision = completion->supervision;
+	const struct segment *segment = supervision->segment;
+	const struct write *write = completion->write;
+	const struct guard_writer *who = &completion->who;
 	struct guard_answer stored;
+
+	guard_finish_write(segment, who, write->key, &completion->now, write->knows);
+	record_edited(supervision, completion->target, write->path, &write->before,
+		      &completion->now, source_of_process(who->context->flags, who->role));
 	/* What there was already and is appended to is a record of what was given. */
 	bool is_record = write->appends && !version_is_none(&write->before);
-	if (has_nonce && !is_record &&
+	if (completion->has_nonce && !is_record &&
 	    guard_stored_notice(segment, write->key, &write->before, &stored))
-		record_guarded(supervision, target, write->path, &stored);
-	if (!is_heard) {
-		struct guard_writer other = { .serial = unfinished };
-		struct guard_answer again = { .file_key = write->key, .knows = knows };
+		record_guarded(supervision, completion->target, write->path, &stored);
+	if (!completion->is_heard) {
+		struct guard_writer other = { .serial = completion->unfinished };
+		struct guard_answer again = { .file_key = write->key, .knows = completion->knows };
 		guard_start_write(segment, &other, "", &again);
 	}
+}
+
+/* Hashes the result.  Returns false while the write is not complete. */
+static bool complete(struct completion *completion)
+{
+	const struct segment *segment = completion->supervision->segment;
+	const struct write *write = completion->write;
+
+	completion->unfinished = guard_unfinished(segment, write->key, &completion->knows);
+	completion->is_heard = completion->unfinished == write->serial;
+	/* Another one was first: this process's own library, or `seen run`. */
+	if (!completion->unfinished || (!completion->is_heard && !is_pending(write, false)))
+		return true;
+	enum hashed hashed = hash_now(completion);
+	if (hashed != HASHED)
+		return hashed == HASHED_NOTHING; /* it stays unfinished */
+	bool is_same = version_equal(&completion->now, &write->before);
+	if (!completion->sure && !completion->is_touched && is_same)
+		return false;
+	if (!is_no_change(completion)) {
+		report_change(completion);
+		return true;
+	}
+	guard_cancel(segment, &completion->who, write->key); /* another's goes on */
+	if (is_same)
+		unreported_withdraw(segment, write->key, &write->before);
 	return true;
 }
 
-/* The same, one at a time: what is reported last of a file is then what is there. */
+/* Is the write over?  One is inspected at a time: what is reported last of a file is then what is
+ * there. */
 static bool is_over(const struct supervision *supervision, struct target *target,
 		    const struct write *write, bool ends, bool sure)
 {
+	struct completion completion = {
+		.supervision = supervision,
+		.target = target,
+		.write = write,
+		.ends = ends,
+		.sure = sure,
+		.who = guarded_writer(target),
+	};
+
+	completion.who.serial = write->serial;
 	(void)pthread_mutex_lock(&settle_lock);
-	bool over = complete(supervision, target, write, ends, sure);
+	bool over = complete(&completion);
 	if (over) {
 		(void)is_pending(write, true);
 		resume_pending(supervision->segment, write->key);
@@ -494,59 +549,4 @@ bool guarded_are_young(const struct guarded_files *writes)
 		if (now_ns - writes->writes[i].time_ns < YOUNG_NS)
 			return true;
 	return false;
-}
-
-static void note_given(struct file_slot *file, const void *data)
-{
-	(void)data;
-	file_note_given(file);
-}
-
-static void note_shown(const struct supervision *supervision, struct target *target,
-		       const struct named *named)
-{
-	const struct segment *segment = supervision->segment;
-	uint64_t scope_id = writer(target).scope_id;
-	bool is_agent = target->request.context.role == ROLE_AGENT;
-	struct content content;
-	struct stat stat;
-
-	int fd = resolve_open(resolve_name(target, named, true));
-	if (fd < 0)
-		return;
-	if (!is_agent)
-		request_confirm_sink(segment, &target->request);
-	uint64_t key = 0;
-	if ((is_agent || target->request.at_sink) && sys_fstat(fd, &stat) == 0 &&
-	    content_of_descriptor(fd, segment->settings->content_max_file_bytes, &content) == 0) {
-		struct stamp stamp = stamp_of(&stat);
-		key = file_update(segment, named->normal, &stamp, NULL, NULL);
-	}
-	(void)close(fd);
-	if (!key)
-		return;
-	if (is_agent)
-		baseline_read(segment, scope_id, key, &content.version);
-	else
-		baseline_given(segment, scope_id, key, &content.version);
-	(void)file_change_known(segment, key, note_given, NULL);
-}
-
-void write_read(const struct supervision *supervision, struct target *target,
-		const struct named *named)
-{
-	bool is_agent = target->request.context.role == ROLE_AGENT;
-
-	if (!is_guarded(target) || (!is_agent && !target->invocation.shows) || !named->normal ||
-	    !writer(target).scope_id || !inspection_start())
-		return;
-	struct named real = *named;
-	char path[SEGMENT_PATH_BYTES];
-	if (resolve_identify(target, named, true, path, sizeof(path)))
-		real.normal = path;
-	if (path_is_tracked(supervision->segment, real.normal)) {
-		baseline_add_name(supervision->segment, named->path);
-		note_shown(supervision, target, &real);
-	}
-	inspection_finish();
 }

@@ -45,10 +45,10 @@ void guarded_complete(const struct supervision *supervision, struct target *targ
 /* guarded_are_young(): whether the result of one of them is to be hashed soon. */
 bool guarded_are_young(const struct guarded_files *writes);
 
-/* write_read(): an agent, or a reader that shows content, is about to read a file: the file's
- * content becomes a baseline of its scope. */
-void write_read(const struct supervision *supervision, struct target *target,
-		const struct named *named);
+/* guarded_holds_for(): does the guard hold for the process?  guarded_writer(): the process, for the
+ * guard. */
+bool guarded_holds_for(const struct target *target);
+struct guard_writer guarded_writer(const struct target *target);
 
 /* guarded_free(): accepts NULL. */
 void guarded_free(struct guarded_files *writes);

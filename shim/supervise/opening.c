@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/supervise/guarded.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/policy.h"
 #include "shim/supervise/record.h"
 #include "shim/supervise/rules.h"
+#include "shim/supervise/shown.h"
 #include "shim/supervise/viewer.h"
 #include "tracker/segment/tables.h"
 
@@ -194,7 +194,7 @@ static void station_observe(struct call *call, enum operation operation)
 	} else if (opening->purpose == OPENS_READ && !opening->is_answered &&
 		   reads_files(trapped->target)) {
 		exchange_note_slow(trapped->exchange);
-		write_read(trapped->supervision, trapped->target, named);
+		shown_note_read(trapped->supervision, trapped->target, named);
 	}
 }
 

@@ -16,6 +16,7 @@
  * 	record.c     all of it, for the journal
  * 	rules.c      the rules
  * 	guarded.c    the guard
+ * 	shown.c      files that a scope knows by being shown them
  * 	message.c    lines for the agent
  * 	directory.c  the current directory of a process
  * 	resolve.c    finding what a process names
@@ -31,10 +32,10 @@
  * Whatever goes wrong, the call is let pass.
  *
  * The files use each other downward only: supervisor, call, opening and names, policy, trapped,
- * target, then viewer, guarded and rules, then record and message, then directory, resolve and
- * memory.  All of them may use the tracker, threads and the heap: they run in seen's own process.
- * In other processes they touch nothing but what answers a call: a descriptor that is added, and
- * the ticket in struct handshake.
+ * target, then shown, then viewer, guarded and rules, then record and message, then directory,
+ * resolve and memory.  All of them may use the tracker, threads and the heap: they run in seen's
+ * own process.  In other processes they touch nothing but what answers a call: a descriptor that is
+ * added, and the ticket in struct handshake.
  */
 #ifndef SEEN_SUPERVISE_SUPERVISE_H
 #define SEEN_SUPERVISE_SUPERVISE_H

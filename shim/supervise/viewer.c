@@ -254,6 +254,68 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	return given;
 }
 
+/* A tracked file that the viewer opens for the first time, and its path.  Returns a descriptor, or a
+ * negative number: the viewer opens it by itself. */
+static int open_tracked(const struct supervision *supervision, struct target *target,
+			const struct named *named, struct stat *ret_stat, char *ret_path)
+{
+	int fd = resolve_name(target, named, true);
+
+	if (fd < 0)
+		return fd;
+	bool is_tracked = sys_fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode) &&
+			  subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
+			  ret_path[0] == '/' && path_is_tracked(supervision->segment, ret_path) &&
+			  has_our_rights(target);
+	if (!is_tracked) {
+		(void)close(fd);
+		return -1;
+	}
+	fd = resolve_open(fd);
+	if (fd >= 0 && !is_first_time(target->views, ret_stat)) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void decide(const struct supervision *supervision, struct target *target,
+		   const char *path_as_given, const char *path, int fd, const struct stat *stat,
+		   struct viewer_answer *ret_answer)
+{
+	struct answer *answer = &ret_answer->answer;
+
+	baseline_add_name(supervision->segment, path_as_given);
+	request_concerns(supervision->segment, &target->request, path);
+	request_at_sink(supervision->segment, &target->request);
+	decision_open(supervision->segment, &target->request, path, path_as_given, fd, stat,
+		      answer);
+	ret_answer->is_decided = true;
+	ret_answer->details = (struct journal_details){
+		.dev = stat->st_dev,
+		.ino = stat->st_ino,
+		.size_bytes = (uint64_t)stat->st_size,
+		.before = answer->delivered,
+	};
+	if (answer->decision != DECISION_CONTENT)
+		ret_answer->details.after = answer->content.version;
+}
+
+/* The notice, below instruction files that are to come first. */
+static void deliver_notice(const struct supervision *supervision, struct target *target, int fd,
+			   const char *path, const struct stat *stat, struct viewer_answer *answer)
+{
+	answer->fd = inject(supervision, target, fd, path, stat, &answer->answer, NULL);
+	if (answer->fd < 0)
+		answer->fd = notice_file(answer->answer.notice, answer->answer.notice_bytes);
+	if (answer->fd >= 0) {
+		add_given(target->views, answer->fd, NULL);
+		return;
+	}
+	answer->fd = -1;
+	viewer_undo(supervision, target, answer);
+}
+
 static void inspect_and_open(const struct supervision *supervision, struct target *target,
 			     const struct named *named, uint32_t flags,
 			     struct viewer_answer *ret_answer)
@@ -272,51 +334,15 @@ static void inspect_and_open(const struct supervision *supervision, struct targe
 		views->untrackable = true;
 		return;
 	}
-	int fd = resolve_name(target, named, true);
+	int fd = open_tracked(supervision, target, named, &stat, path);
 	if (fd < 0)
 		return;
-	bool is_plain = sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-			subject_link(SUBJECT_SELF, fd, path, sizeof(path)) > 0 && path[0] == '/' &&
-			path_is_tracked(supervision->segment, path) && has_our_rights(target);
-	if (!is_plain) {
-		(void)close(fd);
-		return;
-	}
-	fd = resolve_open(fd);
-	if (fd < 0)
-		return;
-	if (!is_first_time(views, &stat)) {
-		(void)close(fd);
-		return;
-	}
-	struct answer *answer = &ret_answer->answer;
-	baseline_add_name(supervision->segment, named->path);
-	request_concerns(supervision->segment, &target->request, path);
-	request_at_sink(supervision->segment, &target->request);
-	decision_open(supervision->segment, &target->request, path, named->path, fd, &stat, answer);
-	ret_answer->is_decided = true;
-	ret_answer->details = (struct journal_details){
-		.dev = stat.st_dev,
-		.ino = stat.st_ino,
-		.size_bytes = (uint64_t)stat.st_size,
-		.before = answer->delivered,
-	};
-	if (answer->decision != DECISION_CONTENT)
-		ret_answer->details.after = answer->content.version;
+	decide(supervision, target, named->path, path, fd, &stat, ret_answer);
 	start_tracking(target);
-	if (answer->decision == DECISION_NOTICE) {
-		ret_answer->fd = inject(supervision, target, fd, path, &stat, answer, NULL);
-		if (ret_answer->fd < 0)
-			ret_answer->fd = notice_file(answer->notice, answer->notice_bytes);
-		if (ret_answer->fd >= 0)
-			add_given(views, ret_answer->fd, NULL);
-		if (ret_answer->fd < 0) {
-			ret_answer->fd = -1;
-			viewer_undo(supervision, target, ret_answer);
-		}
-	} else if (!views->untrackable) {
-		ret_answer->fd = follow(supervision, target, fd, path, &stat, answer);
-	}
+	if (ret_answer->answer.decision == DECISION_NOTICE)
+		deliver_notice(supervision, target, fd, path, &stat, ret_answer);
+	else if (!views->untrackable)
+		ret_answer->fd = follow(supervision, target, fd, path, &stat, &ret_answer->answer);
 	if (ret_answer->fd != fd)
 		(void)close(fd);
 }
