@@ -4,9 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "shim/preload/change.h"
 #include "shim/preload/directory.h"
-#include "tracker/sys/sys.h"
 
 void call_moved(int error, int fd, const char *path)
 {

@@ -13,7 +13,6 @@
 #include "shim/supervise/rules.h"
 #include "shim/supervise/shown.h"
 #include "shim/supervise/viewer.h"
-#include "tracker/segment/tables.h"
 
 /* One open: what `own` of its call points to. */
 struct opening {

@@ -2,7 +2,6 @@
 #include "shim/supervise/policy.h"
 
 #include "shim/supervise/guarded.h"
-#include "shim/supervise/memory.h"
 #include "shim/supervise/rules.h"
 
 /* Of a name that a rule may speak of. */

@@ -5,7 +5,9 @@
  *
  * 	filter.c     which calls are trapped
  * 	supervisor.c threads that answer; the guardian that answers when they cannot
- * 	target.c     the processes below: who they are, what they run
+ * 	target.c     the processes below: the table of them
+ * 	program.c    what they run
+ * 	proc.c       what /proc reports of them
  * 	call.c       what a trapped call means: by whom it is made; programs
  * 	opening.c    opens
  * 	names.c      calls about names, and the current directory

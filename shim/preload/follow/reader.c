@@ -27,7 +27,6 @@
 #include "shim/preload/thread.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/content/inputs.h"
-#include "tracker/path/glob.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"
