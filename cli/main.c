@@ -45,12 +45,15 @@ enum { COMMAND_COUNT = sizeof(ALL) / sizeof(ALL[0]) };
 
 static void print_usage(FILE *file)
 {
-	(void)fprintf(file, "usage: seen COMMAND [OPTION...]\n\n");
+	struct help_entry entries[COMMAND_COUNT + 1];
+	size_t count = 0;
+
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		if (!ALL[i].hidden)
-			(void)fprintf(file, "  %-8s %s\n", ALL[i].name, ALL[i].summary);
-	(void)fprintf(file, "  %-8s %s\n", "help",
-		      "help COMMAND; help options; help exit: the exit codes");
+			entries[count++] = (struct help_entry){ ALL[i].name, ALL[i].summary };
+	entries[count++] = (struct help_entry){ "help", "COMMAND, options or exit" };
+	(void)fprintf(file, "usage: seen COMMAND [OPTION...]\n\n");
+	help_list(file, entries, count);
 	(void)fprintf(file, "\n  seen run -- codex         wrap an agent\n"
 			    "  seen status               what it saved\n"
 			    "  seen doctor -- codex      what would be observed of it\n");

@@ -1,7 +1,6 @@
 /* Help texts: see help.h. */
 #include "cli/base/help.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,6 +26,20 @@ static int width(void)
 	if (columns <= 0)
 		columns = WIDTH_DEFAULT;
 	return (int)(columns < WIDTH_MIN ? WIDTH_MIN : columns > WIDTH_MAX ? WIDTH_MAX : columns);
+}
+
+void help_list(FILE *file, const struct help_entry *entries, size_t count)
+{
+	size_t columns = width() < WIDTH_DEFAULT ? 1 : 2, rows = (count + columns - 1) / columns;
+
+	for (size_t row = 0; row < rows; row++) {
+		const struct help_entry *left = &entries[row];
+		if (row + rows < count)
+			(void)fprintf(file, "  %-8s %-29s  %-8s %s\n", left->name, left->summary,
+				      entries[row + rows].name, entries[row + rows].summary);
+		else
+			(void)fprintf(file, "  %-8s %s\n", left->name, left->summary);
+	}
 }
 
 /* Prints a text from `column` on, where the line stands at `used`.  Later lines begin there too. */

@@ -7,7 +7,19 @@
 #ifndef SEEN_CLI_HELP_H
 #define SEEN_CLI_HELP_H
 
+#include <stddef.h>
+#include <stdio.h>
+
 #include "cli/base/options.h"
+
+/* A line of a list. */
+struct help_entry {
+	const char *name;
+	const char *summary;
+};
+
+/* help_list(): prints the entries, in two columns where the lines are wide enough. */
+void help_list(FILE *file, const struct help_entry *entries, size_t count);
 
 /* help_command(): prints the help of one command on standard output: usage, summary, its own
  * options, and where the options of configuration are. */

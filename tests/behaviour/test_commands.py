@@ -15,11 +15,17 @@ class Commands(Case):
         self.assertIn(b"usage: seen", done.stderr)
 
     def test_help_lists_every_command(self):
-        for word in ("help", "--help", "-h"):
-            text = self.seen(word, code=0).stdout.decode()
+        for words in (("help",), ("--help",), ("-h",)):
+            text = self.seen(*words, code=0).stdout.decode()
             for command in COMMANDS:
-                self.assertRegex(text, rf"(?m)^  {command} ")
-            self.assertNotIn("session ", re.sub(r"(?m)^  (?!session).*", "", text))
+                self.assertRegex(text, rf"(?m)  {command} +\w")
+            self.assertNotRegex(text, r"(?m)  session ")
+            self.assertLessEqual(len(text.splitlines()), 24, text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+        narrow = self.seen("help", code=0, env={"COLUMNS": "60"}).stdout.decode()
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 60, narrow)
+        for command in COMMANDS:
+            self.assertRegex(narrow, rf"(?m)^  {command} +\w")
 
     def test_help_of_each_command(self):
         for command in COMMANDS:
