@@ -1,6 +1,5 @@
 """[notice] on_change = diff: a changed file's reader is given what changed, at the capture and nowhere else; in doubt, the file."""
 
-import errno
 import os
 import random
 import re
@@ -12,11 +11,10 @@ import unittest
 import unittest.mock
 
 import harness
-from harness import BUILD, NOTICE, VIA, lines, needs_library, wait_until
+from harness import NOTICE, VIA, lines, needs_library, wait_until
 from test_sink import SINKS, SinkTest
 
 CHANGED = b"[File changed since last read: "
-HELPERS = os.path.join(BUILD, "tests", "programs", "helpers")
 LONG = bool(os.environ.get("SEEN_LONG"))
 SAMPLE = 300 if LONG else 40
 HEADER = re.compile(rb"^\[File changed since last read: (.*)\. Below is not the file but what changed in it, a unified diff against version "
@@ -576,86 +574,6 @@ assert libc.prctl(22, 2, ctypes.byref(Program(len(program), ctypes.addressof(cod
 del os.environ["SEEN_SESSION_MODE"]  # of this process alone
 os.execvp(sys.argv[2], sys.argv[2:])
 """
-
-
-@needs_library("the supervisor alone gives the file")
-class Host(Case):
-    """The viewer is a stranger's process: it does not notice."""
-
-    def setUp(self):
-        super().setUp()
-        directory = os.path.join(self.session.directory, "bin")
-        os.mkdir(directory)
-        shutil.copy(os.path.join(HELPERS, "watches_children"), os.path.join(directory, "cat"))
-        self.cat = os.path.join(directory, "cat")
-
-    def test_children_of_its_own(self):
-        for number, how in enumerate(("", "handler", "ignore", "nowait", "blocked")):
-            name = "f%d" % number
-            run = lambda: self.agent.shell("CHILDREN=%s %s %s 2> ../errors" % (how, self.cat, name))
-            with self.subTest(how=how):
-                old = self.session.write(name, lines(name))
-                self.assertReal(run(), old)
-                new = self.change(name, old)
-                self.assertDiff(run(), old, new, name)
-                with open(os.path.join(self.session.directory, "errors")) as file:
-                    self.assertEqual(file.read(), "")
-
-    def test_a_part_of_it(self):
-        """It read, and printed, the beginning alone: nothing moves."""
-        for number, part in enumerate((1, 100, 400)):
-            name = "f%d" % number
-            with self.subTest(part=part):
-                old = self.deliver(name)
-                new = self.change(name, old)
-                output = self.agent.shell("PART=%d %s %s" % (part, self.cat, name))
-                self.assertEqual(len(output), part)
-                self.assertTrue(output.startswith(CHANGED[:part]))
-                self.pass_requests()
-                self.assertDiff(self.agent.shell("cat " + name), old, new, name)
-
-    def test_closed_descriptors(self):
-        """The file is descriptor 0, or 2."""
-        for number, closed in enumerate(("<&-", "2>&-", "<&- 2>&-")):
-            name = "f%d" % number
-            old = self.deliver(name)
-            new = self.change(name, old)
-            with self.subTest(closed=closed):
-                self.assertDiff(self.agent.shell("cat %s %s" % (name, closed)), old, new, name)
-
-    def test_nothing_is_left(self):
-        old = self.deliver("f")
-        self.change("f", old)
-        before = sorted(os.listdir(self.session.workspace))
-        self.agent.shell("cat f")
-        self.assertEqual(sorted(os.listdir(self.session.workspace)), before)
-        processes = self.session.status()["processes"]
-        self.assertEqual(processes["unobserved"], 0)
-        if VIA == "preload":  # the supervisor sees the program and diff(1), which belong to no agent
-            self.assertEqual(processes["unattached"], 0)
-
-
-@needs_library("the supervisor alone gives the file")
-class Guard(Case):
-    """What changed is no content either: it is known by its nonce."""
-
-    def test_written_by_the_agent(self):
-        old = self.deliver("f")
-        new = self.change("f", old)
-        output = self.agent.shell("cat f")
-        self.assertDiff(output, old, new)
-        answer = self.agent.ask(do="write", path=self.session.path("f"), data=output.decode(), how="truncate")
-        self.assertEqual(answer["errno"], errno.EIO)
-        self.assertEqual(self.session.read("f"), new)
-        self.assertEqual(self.counters()["notices_refused"], 1)
-
-    def test_written_by_a_shell(self):
-        old = self.deliver("f")
-        new = self.change("f", old)
-        output = self.agent.shell("cat f")
-        self.assertDiff(output, old, new)
-        self.agent.run(["bash", "-c", 'printf %s "$1" > f', "bash", output.decode()])
-        self.assertEqual(self.session.read("f"), new)
 
 
 if __name__ == "__main__":

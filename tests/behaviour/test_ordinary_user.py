@@ -19,6 +19,7 @@ TESTS = {
     "report": ("Changes.test_files_and_commands",),
     "changed": ("Removed.test_everybody_says_removed",),
     "versions": (),
+    "versions_store": (),
     "damaged": (),
     "fail_on": (),
     "limits": (),

@@ -2,14 +2,11 @@
 
 import json
 import os
-import pty
 import sqlite3
-import subprocess
-import sys
 import time
 import unittest
 
-from harness import RUN, VIA, SessionTest, lines, wait_until
+from harness import VIA, SessionTest, lines, wait_until
 
 COMMAND = {"command": "cat"}
 TASK = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
@@ -284,7 +281,22 @@ class Proofs(Case):
         self.until(proven=1)
 
 
-class Conversations(Case):
+class NewConversation:
+    """Of each form: the conversation goes on in another transcript."""
+
+    def test_a_new_conversation(self):
+        self.known()
+        self.one.complete()
+        two = self.transcript("two")
+        two.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown(two)
+        two.result(self.data)
+        self.until(proven=1)
+        self.assertKnown(two)
+
+
+class Conversations(NewConversation, Case):
     def test_the_users_turn(self):
         """After a turn it is unknown where the conversation goes on."""
         self.known()
@@ -313,17 +325,6 @@ class Conversations(Case):
         self.one.prompt()
         self.until(off_branch=1)
         self.assertUnknown()
-
-    def test_a_new_conversation(self):
-        self.known()
-        self.one.complete()
-        two = self.transcript("two")
-        two.prompt()
-        self.until(off_branch=1)
-        self.assertUnknown(two)
-        two.result(self.data)
-        self.until(proven=1)
-        self.assertKnown(two)
 
     def test_resumed(self):
         """It comes back to a conversation that has it."""
@@ -366,15 +367,16 @@ class Conversations(Case):
         self.assertKnown()
 
 
-class Stores(Case):
+class Stores(NewConversation, Case):
     """opencode's and kilo's form: a database."""
 
     form = Stored
     pattern = "~/agent/projects/here/agent.db"
 
-    def tearDown(self):
-        self.one.database.close()
-        super().tearDown()
+    def transcript(self, name, **more):
+        stored = super().transcript(name, **more)
+        self.addCleanup(stored.database.close)
+        return stored
 
     def test_proven(self):
         self.one.prompt()
@@ -451,24 +453,11 @@ class Stores(Case):
         self.until(off_branch=1)
         self.assertUnknown()
 
-    def test_a_new_conversation(self):
-        self.known()
-        self.one.complete()
-        two = self.transcript("two")
-        self.addCleanup(two.database.close)
-        two.prompt()
-        self.until(off_branch=1)
-        self.assertUnknown(two)
-        two.result(self.data)
-        self.until(proven=1)
-        self.assertKnown(two)
-
     def test_a_sub_agent(self):
         self.known()
         self.one.call(TASK)
         wait_until(lambda: self.scope["muted"])
         side = self.transcript("side", side=True)
-        self.addCleanup(side.database.close)
         side.prompt()
         side.call()
         self.assertReal(self.cat(), self.data)
@@ -564,71 +553,6 @@ class Trees(Case):
         self.assertTrue(self.scope["muted"])
         side.complete()
         self.assertKnown()
-
-
-AGENT = """import subprocess, sys
-def ask(command):
-    return subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
-sys.stdout.write("%d notices\\n" % [ask("cat f") for _ in range(2)][1].startswith(b"[File previously read"))
-"""
-# Until there is a notice.
-PATIENT = """import time
-end = time.monotonic() + 20
-while not ask("cat f").startswith(b"[File previously read"):
-    if time.monotonic() > end:
-        sys.exit("none")
-    time.sleep(0.05)
-print("a notice")
-"""
-
-
-class Interactive(SessionTest):
-    """A user may begin another conversation: of one that nothing reports nothing is printed."""
-
-    def run_agent(self, name, terminal, agent=AGENT):
-        self.session.write("f", lines("f"))
-        self.session.write(name, agent.encode())
-        master, slave = pty.openpty()
-        result = subprocess.run([*RUN, "--summary", "--", sys.executable, name], cwd=self.session.workspace, env=self.session.environment,
-                                stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-        os.close(master)
-        os.close(slave)
-        return result.stdout.decode(), result.stderr.decode()
-
-    def test_hooks_would_report(self):
-        said, summary = self.run_agent("opencode", True)
-        self.assertEqual(said, "0 notices\n")
-        self.assertIn("seen: opencode was given everything in full: neither a transcript nor hooks reported which conversation it was in; "
-                      "run `seen hooks install opencode`\n", summary)
-        self.session.seen("hooks", "install", "opencode")
-        said, summary = self.run_agent("opencode", True, AGENT[:AGENT.index("sys.stdout.write")] + PATIENT)
-        self.assertEqual(said, "a notice\n")
-        self.assertNotIn("in full", summary)
-
-    def test_nothing_would(self):
-        said, summary = self.run_agent("plandex", True)
-        self.assertEqual(said, "0 notices\n")
-        self.assertRegex(summary, "seen: plandex was given everything in full: .* conversation it was in\n")
-
-    def test_without_a_user(self):
-        said, summary = self.run_agent("opencode", False)
-        self.assertEqual(said, "1 notices\n")
-        self.assertNotIn("in full", summary)
-
-
-class Summary(SessionTest):
-    def test_not_found(self):
-        """The run's end reports what the transcript did not have."""
-        agent = AGENT.replace("def ask", """import json, os, time
-os.makedirs(os.path.expanduser("~/.pi/agent/sessions/x"))
-with open(os.path.expanduser("~/.pi/agent/sessions/x/y.jsonl"), "w") as file:
-    for number, role in enumerate(("user", "assistant")):
-        file.write(json.dumps({"type": "message", "id": str(number), "parentId": None, "message": {"role": role, "content": []}}) + "\\n")
-def ask""", 1) + "time.sleep(0.5)\n"
-        self.session.write("f", lines("f"))
-        self.session.write("pi", agent.encode())
-        result = self.session.seen("run", "--summary", "--", sys.executable, "pi")
-        self.assertIn(b"seen: 1 of 1 outputs with files in them were not found in the agent's transcript\n", result.stderr)
 
 
 del Case
