@@ -85,6 +85,14 @@ static inline __attribute__((always_inline)) bool operation_is_of_data(enum oper
 	return OPERATIONS[operation].family == FAMILY_DATA && !OPERATIONS[operation].rules;
 }
 
+/* operation_is_of_names(): does it change what names stand for? */
+static inline __attribute__((always_inline)) bool operation_is_of_names(enum operation operation)
+{
+	const struct operation_row *row = &OPERATIONS[operation];
+
+	return (row->family == FAMILY_NAMES || row->family == FAMILY_DATA) && row->rules;
+}
+
 /* operation_is_of_list(): does it list a directory, or end that? */
 static inline __attribute__((always_inline)) bool operation_is_of_list(enum operation operation)
 {

@@ -128,16 +128,11 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 	const char *path = path_of(call->path, arguments);
 	int directory = directory_of(call->directory, arguments), error = ret < 0 ? -1 : 0;
 
-	switch ((enum operation)call->operation) {
-	case OPERATION_DELETE:
-	case OPERATION_REMOVE_DIRECTORY:
-	case OPERATION_MAKE:
-	case OPERATION_TRUNCATE:
-	case OPERATION_RENAME:
-	case OPERATION_LINK:
-	case OPERATION_SYMLINK:
+	if (operation_is_of_names(call->operation)) {
 		names_came_back(call, arguments, error);
 		return true;
+	}
+	switch ((enum operation)call->operation) {
 	case OPERATION_RESIZE:
 		data_came_back(call, arguments, OPERATION_RESIZE, ret);
 		return true;

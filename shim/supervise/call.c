@@ -207,6 +207,8 @@ static struct verdict judge_known(const struct trapped *trapped)
 		exchange_note_slow(trapped->exchange);
 		guarded_complete(trapped->supervision, target, (pid_t)call->pid);
 	}
+	if (operation_is_of_names(operation))
+		return names_judge(trapped);
 	switch (operation) {
 	case OPERATION_OPEN:
 		return opening_judge(trapped);
@@ -214,14 +216,6 @@ static struct verdict judge_known(const struct trapped *trapped)
 		return judge_exec(trapped);
 	case OPERATION_END:
 		return judge_exit(trapped);
-	case OPERATION_DELETE:
-	case OPERATION_REMOVE_DIRECTORY:
-	case OPERATION_MAKE:
-	case OPERATION_TRUNCATE:
-	case OPERATION_RENAME:
-	case OPERATION_LINK:
-	case OPERATION_SYMLINK:
-		return names_judge(trapped);
 	case OPERATION_CHANGE_DIRECTORY:
 		return names_judge_move(trapped);
 	default: /* not trapped */
