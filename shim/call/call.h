@@ -39,6 +39,15 @@ struct call_bytes {
 };
 enum { CALL_OWN_OFFSET = -1 };
 
+/* What was kept for undo before the call (shim/preload/keep.h), for when it came back. */
+struct call_kept {
+	uint64_t place_1, other_place_1; /* of its records, and one more; 0: none */
+	char *path;                      /* scratch; NULL: none */
+	bool stamps;          /* what is there then goes on record; of an open: it is followed */
+	bool leaves;          /* RENAME: out of the workspace */
+	bool is_new, is_kept; /* an open: there was nothing; what there was is kept */
+};
+
 struct call {
 	enum operation operation;
 	bool by_number; /* by syscall(2), or past libc */
@@ -52,8 +61,11 @@ struct call {
 	 * written to */
 	struct call_name other;
 	struct call_bytes bytes;
-	int descriptor; /* OPEN, LIST: that the call returned; -1: none, or not known */
-	void *own;      /* the mechanism's */
+	int descriptor;        /* OPEN, LIST: that the call returned; -1: none, or not known */
+	void *own;             /* the mechanism's */
+	const char *attribute; /* METADATA: its name */
+	bool is_template;      /* MAKE, opens: the name is known only when the call came back */
+	struct call_kept kept;
 };
 _Static_assert(sizeof(struct call) <= 256, "stacks of signal handlers are small");
 

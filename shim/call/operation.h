@@ -52,6 +52,7 @@ enum call_station {
 	STATION_GUARD = 2,
 	STATION_OBSERVE = 4,
 	STATION_JOURNAL = 8,
+	STATION_KEEP = 16,
 };
 
 struct operation_row {
@@ -68,6 +69,7 @@ static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
 #define GUARD STATION_GUARD
 #define OBSERVE STATION_OBSERVE
 #define JOURNAL STATION_JOURNAL
+#define KEEP STATION_KEEP
 #define OPERATION(name, family, record, rules, stations, reason) \
 	{ FAMILY_##family, JOURNAL_##record, stations, rules },
 #include "shim/call/operations.def"
@@ -77,6 +79,7 @@ static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
 #undef GUARD
 #undef OBSERVE
 #undef JOURNAL
+#undef KEEP
 };
 
 /* operation_is_of_data(): does it move or change the bytes of a descriptor's file? */

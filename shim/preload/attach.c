@@ -22,6 +22,7 @@
 #include "shim/preload/follow/range.h"
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/handshake.h"
+#include "shim/preload/keep.h"
 #include "shim/preload/launch.h"
 #include "shim/preload/message.h"
 #include "shim/preload/real.h"
@@ -240,6 +241,7 @@ static void in_fork(void)
 	shim.answers_own =
 		false; /* what the process that was copied knows is unknown to a process that asks the copy */
 	scratch_reset();
+	keep_reset();
 	chunk_reset();
 	launch_reset();
 	guarded_fork();
@@ -317,6 +319,8 @@ __attribute__((noinline)) static void attach(const char *executable,
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
 			request_init(&shim.segment, &shim.request, invocation.probes);
 	}
+	if (!invocation.ignored)
+		keep_start();
 	shim.counts = process_counts(&shim.segment, shim.process);
 	/* Other threads do not exist yet; those that come later see all of the above. */
 	shim.on = on_exit(at_exit, NULL) == 0 &&

@@ -13,6 +13,7 @@
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/follow/viewer.h"
 #include "shim/preload/follow/write_check.h"
+#include "shim/preload/keep_file.h"
 #include "shim/preload/record.h"
 #include "shim/preload/ring.h"
 #include "shim/preload/rules.h"

@@ -4,6 +4,8 @@
 #include "shim/preload/follow/guarded.h"
 #include "shim/preload/follow/in_process.h"
 #include "shim/preload/follow/viewer.h"
+#include "shim/preload/keep.h"
+#include "shim/preload/keep_file.h"
 #include "shim/preload/record.h"
 #include "shim/preload/state.h"
 #include "tracker/process/capture.h"
@@ -27,6 +29,8 @@ void at_exit(int status, void *unused)
 		return;
 	if (shim.guards)
 		guarded_finish(false);
+	if (keep_any())
+		keep_files_finish(false);
 	record_exit(status);
 	shim.plain = false;
 	if (shim.is_fork) {
@@ -37,6 +41,7 @@ void at_exit(int status, void *unused)
 		viewer_finish(status);
 	if (shim.reads_own)
 		in_process_finish();
+	keep_step_ends();
 	finish_command();
 	process_exit(&shim.segment, shim.process);
 	shim.on = false;
@@ -50,9 +55,12 @@ void ending_now(int status)
 		return;
 	if (shim.guards)
 		guarded_finish(true);
+	if (keep_any())
+		keep_files_finish(true);
 	record_exit(status);
 	if (shim.is_fork)
 		return;
+	keep_step_ends();
 	finish_command();
 	process_exit(&shim.segment, shim.process);
 }

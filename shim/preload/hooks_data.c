@@ -328,45 +328,58 @@ EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size_bytes)
 	PASS(ALLOCATE, REAL(posix_fallocate64)(fd, offset, size_bytes));
 }
 
-/* fd: that is written to; -1: none, or one of several. */
-static inline struct call queues(int fd)
+static inline struct call queues(enum operation operation, int fd)
 {
-	return (struct call){ .operation = OPERATION_QUEUE, .name = { .directory = fd } };
+	return (struct call){ .operation = operation, .name = { .directory = fd } };
+}
+
+/* fd: that is written to. */
+static inline struct call queues_write(int fd)
+{
+	return queues(OPERATION_QUEUE, fd);
 }
 
 EXPORT int aio_read(struct aiocb *request)
 {
-	struct call call = queues(-1);
-	PASS(QUEUE, REAL(aio_read)(request));
+	struct call call = queues(OPERATION_QUEUE_READ, -1);
+	PASS(QUEUE_READ, REAL(aio_read)(request));
 }
 
 EXPORT int aio_read64(struct aiocb64 *request)
 {
-	struct call call = queues(-1);
-	PASS(QUEUE, REAL(aio_read64)(request));
+	struct call call = queues(OPERATION_QUEUE_READ, -1);
+	PASS(QUEUE_READ, REAL(aio_read64)(request));
 }
 
 EXPORT int aio_write(struct aiocb *request)
 {
-	struct call call = queues(request->aio_fildes);
+	struct call call = queues_write(request->aio_fildes);
 	PASS(QUEUE, REAL(aio_write)(request));
 }
 
 EXPORT int aio_write64(struct aiocb64 *request)
 {
-	struct call call = queues(request->aio_fildes);
+	struct call call = queues_write(request->aio_fildes);
 	PASS(QUEUE, REAL(aio_write64)(request));
 }
 
+/* Several at once: libc reads the list, too. */
+#define KEEP_WRITTEN(requests, count) \
+	for (int i = 0; __builtin_expect(keep_any(), 0) && i < (count); i++) \
+		if ((requests)[i] && (requests)[i]->aio_lio_opcode == LIO_WRITE) \
+	keep_changing_by((requests)[i]->aio_fildes, false)
+
 EXPORT int lio_listio(int mode, struct aiocb *const requests[], int count, struct sigevent *event)
 {
-	struct call call = queues(-1);
+	struct call call = queues_write(-1);
+	KEEP_WRITTEN(requests, count);
 	PASS(QUEUE, REAL(lio_listio)(mode, requests, count, event));
 }
 
 EXPORT int lio_listio64(int mode, struct aiocb64 *const requests[], int count,
 			struct sigevent *event)
 {
-	struct call call = queues(-1);
+	struct call call = queues_write(-1);
+	KEEP_WRITTEN(requests, count);
 	PASS(QUEUE, REAL(lio_listio64)(mode, requests, count, event));
 }

@@ -17,23 +17,28 @@ static inline uint64_t owner(uid_t user, gid_t group)
 }
 
 /* Returns from the wrapper what libc's function returns, between the stations. */
-#define SET(directory_, path_, follows_, what, value, call_by_libc) \
+#define SET_NAMED(directory_, path_, follows_, what, value, attribute_, call_by_libc) \
 	do { \
 		struct call call = { .operation = OPERATION_METADATA, \
 				     .flags = (what), \
 				     .amount = (value), \
-				     .name = { (path_), (directory_), (follows_) } }; \
+				     .name = { (path_), (directory_), (follows_) }, \
+				     .attribute = (attribute_) }; \
 		PASS(METADATA, call_by_libc); \
 	} while (0)
+#define SET(directory_, path_, follows_, what, value, call_by_libc) \
+	SET_NAMED(directory_, path_, follows_, what, value, NULL, call_by_libc)
 
-#define SET_BY(fd, what, value, call_by_libc) \
+#define SET_NAMED_BY(fd, what, value, attribute_, call_by_libc) \
 	do { \
 		struct call call = { .operation = OPERATION_METADATA_OF_DESCRIPTOR, \
 				     .flags = (what), \
 				     .amount = (value), \
-				     .name = { NULL, (fd), false } }; \
+				     .name = { NULL, (fd), false }, \
+				     .attribute = (attribute_) }; \
 		PASS(METADATA_OF_DESCRIPTOR, call_by_libc); \
 	} while (0)
+#define SET_BY(fd, what, value, call_by_libc) SET_NAMED_BY(fd, what, value, NULL, call_by_libc)
 
 EXPORT int chmod(const char *path, mode_t mode)
 {
@@ -127,7 +132,7 @@ EXPORT int utimensat(int directory, const char *path, const struct timespec time
 			     ? REAL(utimensat)(directory, path, times, flags)
 			     : -1;
 	if (set_nothing(call.error, times))
-		;
+		station_kept(&call, OPERATION_METADATA);
 	else if (path)
 		order_came_back(&call, OPERATION_METADATA);
 	else
@@ -143,37 +148,38 @@ EXPORT int futimens(int fd, const struct timespec times[2])
 EXPORT int setxattr(const char *path, const char *name, const void *value, size_t size_bytes,
 		    int flags)
 {
-	SET(AT_FDCWD, path, true, JOURNAL_METADATA_ATTRIBUTE, 0,
-	    REAL(setxattr)(path, name, value, size_bytes, flags));
+	SET_NAMED(AT_FDCWD, path, true, JOURNAL_METADATA_ATTRIBUTE, 0, name,
+		  REAL(setxattr)(path, name, value, size_bytes, flags));
 }
 
 EXPORT int lsetxattr(const char *path, const char *name, const void *value, size_t size_bytes,
 		     int flags)
 {
-	SET(AT_FDCWD, path, false, JOURNAL_METADATA_ATTRIBUTE, 0,
-	    REAL(lsetxattr)(path, name, value, size_bytes, flags));
+	SET_NAMED(AT_FDCWD, path, false, JOURNAL_METADATA_ATTRIBUTE, 0, name,
+		  REAL(lsetxattr)(path, name, value, size_bytes, flags));
 }
 
 EXPORT int fsetxattr(int fd, const char *name, const void *value, size_t size_bytes, int flags)
 {
-	SET_BY(fd, JOURNAL_METADATA_ATTRIBUTE, 0,
-	       REAL(fsetxattr)(fd, name, value, size_bytes, flags));
+	SET_NAMED_BY(fd, JOURNAL_METADATA_ATTRIBUTE, 0, name,
+		     REAL(fsetxattr)(fd, name, value, size_bytes, flags));
 }
 
 EXPORT int removexattr(const char *path, const char *name)
 {
-	SET(AT_FDCWD, path, true, JOURNAL_METADATA_NO_ATTRIBUTE, 0, REAL(removexattr)(path, name));
+	SET_NAMED(AT_FDCWD, path, true, JOURNAL_METADATA_NO_ATTRIBUTE, 0, name,
+		  REAL(removexattr)(path, name));
 }
 
 EXPORT int lremovexattr(const char *path, const char *name)
 {
-	SET(AT_FDCWD, path, false, JOURNAL_METADATA_NO_ATTRIBUTE, 0,
-	    REAL(lremovexattr)(path, name));
+	SET_NAMED(AT_FDCWD, path, false, JOURNAL_METADATA_NO_ATTRIBUTE, 0, name,
+		  REAL(lremovexattr)(path, name));
 }
 
 EXPORT int fremovexattr(int fd, const char *name)
 {
-	SET_BY(fd, JOURNAL_METADATA_NO_ATTRIBUTE, 0, REAL(fremovexattr)(fd, name));
+	SET_NAMED_BY(fd, JOURNAL_METADATA_NO_ATTRIBUTE, 0, name, REAL(fremovexattr)(fd, name));
 }
 
 /* The edit tools of some agents ask before they read what they are about to write (own.c). */

@@ -107,6 +107,7 @@ EXPORT char *mkdtemp(char *path)
 	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, S_IFDIR | 0700);
 	char *ret = NULL;
 	call.rules = RULE_WRITE | RULE_CREATE; /* the template's name, which is never taken */
+	call.is_template = true;
 	PASS_STATIONS(&call, OPERATION_MAKE, (ret = REAL(mkdtemp)(path)) ? 0 : -1);
 	return ret;
 }

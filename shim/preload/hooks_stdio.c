@@ -89,11 +89,13 @@ EXPORT FILE *fopen64(const char *path, const char *mode)
 /* What it was open for is closed, also where the new file cannot be opened. */
 static void reopening_stream(FILE *old, struct closing *ret_closing)
 {
-	int fd = shim.records || shim.guards ? descriptor_of(old) : -1;
+	int fd = shim.records || shim.guards || keep_any() ? descriptor_of(old) : -1;
 	if (__builtin_expect(shim.tracks, 0))
 		reader_reopening(old);
 	if (fd >= 0 && shim.guards)
 		guarded_closing(fd, ret_closing);
+	if (fd >= 0 && keep_any())
+		ret_closing->kept = keep_stream_closing(fd);
 	if (fd >= 0)
 		descriptor_closing((unsigned)fd, (unsigned)fd);
 }
@@ -104,6 +106,7 @@ static void reopening_stream(FILE *old, struct closing *ret_closing)
 static bool may_reopen(struct call *call, FILE *old, struct closing *ret_closing)
 {
 	ret_closing->fd = -1;
+	ret_closing->kept = NULL;
 	if (!call->name.path) { /* the same file by another mode */
 		reopening_stream(old, ret_closing);
 		return true;
@@ -116,6 +119,7 @@ static bool may_reopen(struct call *call, FILE *old, struct closing *ret_closing
 
 static FILE *reopened(struct call *call, FILE *stream, struct closing *closing)
 {
+	keep_stream_closed(closing->kept);
 	if (closing->fd >= 0)
 		(void)guarded_closed(closing);
 	if (shim.views)

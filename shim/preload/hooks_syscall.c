@@ -217,7 +217,8 @@ static int set_times(const long *arguments)
  * takes, or the other way round, the kernel is asked as before.  False: it is to be. */
 static bool is_made_by_name(const struct system_call *call, const long *arguments, long *ret)
 {
-	if (!(OPERATIONS[call->operation].stations & STATION_GUARD) && !shim.rules.ops)
+	if (!(OPERATIONS[call->operation].stations & STATION_GUARD) && !shim.rules.ops &&
+	    !(shim.keeps && (OPERATIONS[call->operation].stations & STATION_KEEP)))
 		return false;
 	if (call->number == SYS_utimensat && !TEXT(1) && LONG(3)) /* refused by the kernel */
 		return false;
@@ -337,7 +338,7 @@ static long close_by_number(const struct system_call *form, const long *argument
  * What a viewer does here is untrackable. */
 static inline bool asks_before(void)
 {
-	return (shim.guards && !shim.views) || shim.rules.ops;
+	return (shim.guards && !shim.views) || shim.keeps || shim.rules.ops;
 }
 
 /* Calls that are made here between their stations, or by the function of their name.  False: the

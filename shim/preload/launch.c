@@ -19,6 +19,7 @@
 
 #include "shim/preload/follow/guarded.h"
 #include "shim/preload/follow/reader.h"
+#include "shim/preload/keep_file.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
@@ -249,6 +250,8 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 					   launch->ticket);
 	record_exec(launch->place.directory, launch->place.path, joined, used, cut, launch->process,
 		    pid);
+	if (keep_any())
+		process_set_keeps(&shim.segment, launch->process, keep_files_handed_on(pid != 0));
 	if (pid && shim.guards)
 		process_set_writes(&shim.segment, launch->process, guarded_key());
 	guarded_started();

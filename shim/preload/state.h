@@ -21,6 +21,7 @@
  * 	  viewer.c       viewers: answers, deliveries; readers: what they sent
  * 	  in_process.c   an agent's in-process reads, counted, and those of a whitelisted program, answered
  * 	program.c   the program file that a call of exec names, classified
+ * 	keep*.c     what the workspace was before a call changed it, for undo (keep.h)
  * 	rules.c     rules: their verdict on a call, before it is made
  * 	launch.c    the environment and ticket of a program about to be started
  * 	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
@@ -78,6 +79,7 @@ struct shim {
 	bool records;     /* what it does goes to the journal */
 	bool records_all; /* whatever the path */
 	bool guards;      /* what it is about to destroy is inspected first */
+	bool keeps;       /* and what it changes in the workspace is kept for undo */
 	bool shows; /* a reader that prints what is in its files: what it opens, its scope knows */
 	/* a reader whose command may be remembered: what it opens and lists is inspected */
 	bool tracks;

@@ -7,6 +7,8 @@
 
 #include "shim/call/call.h"
 #include "shim/preload/call.h"
+#include "shim/preload/keep.h"
+#include "shim/preload/keep_file.h"
 #include "shim/preload/stations_data.h"
 #include "shim/preload/stations_descriptor.h"
 #include "shim/preload/stations_list.h"
@@ -48,6 +50,31 @@ STATION bool station_guard(struct call *call, enum operation operation)
 	if (operation_is_of_descriptor(operation))
 		return guard_descriptor(call, operation);
 	return stations_guard(call);
+}
+
+STATION void station_keep(struct call *call, enum operation operation)
+{
+	if (operation_is_of_descriptor(operation)) {
+		if (__builtin_expect(keep_any(), 0))
+			keep_descriptor(call, operation);
+	} else if (!operation_is_of_data(operation)) {
+		if (__builtin_expect(shim.keeps, 0))
+			keep_call(call);
+	} else if (__builtin_expect(keep_any(), 0)) {
+		int fd = call_modified(call, operation);
+		if (fd >= 0)
+			keep_changing_by(fd, operation == OPERATION_MAP);
+	}
+}
+
+STATION void station_kept(struct call *call, enum operation operation)
+{
+	if (operation_is_of_descriptor(operation)) {
+		if (__builtin_expect(keep_any(), 0))
+			kept_descriptor(call, operation);
+	} else if (!operation_is_of_data(operation) && __builtin_expect(shim.keeps, 0)) {
+		keep_came_back(call);
+	}
 }
 
 STATION void station_observe(struct call *call, enum operation operation)

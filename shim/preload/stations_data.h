@@ -131,6 +131,7 @@ INLINE void observe_data(struct call *call, enum operation operation)
 		if (!call->error)
 			observe_modification(call, operation);
 		break;
+	case OPERATION_QUEUE_READ:
 	case OPERATION_QUEUE: /* libc's own threads carry it out, and nothing of that passes here */
 		if (!call->error)
 			partial_note();

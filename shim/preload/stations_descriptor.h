@@ -33,6 +33,7 @@ static inline struct call close_call(enum operation operation, int fd, int targe
 	struct call call = descriptor_call(operation, fd);
 
 	own->closing.fd = -1;
+	own->closing.kept = NULL;
 	own->stream = stream;
 	call.other.directory = target;
 	call.own = own;
@@ -42,7 +43,7 @@ static inline struct call close_call(enum operation operation, int fd, int targe
 /* closes_plainly(): the short way of close(2) in a plain tool. */
 static inline bool closes_plainly(void)
 {
-	return __builtin_expect(shim.plain && !guarded_any(), 1);
+	return __builtin_expect(shim.plain && !guarded_any() && !keep_any(), 1);
 }
 
 /* close_begins(): close(2) is about to be called, which can be cancelled (pthreads(7)): nothing is
@@ -59,6 +60,8 @@ static inline int close_begins(int fd)
 /* close_ends(): the call came back.  Returns what it is to return; ret: what it did. */
 static inline int close_ends(int ret, struct close_work *own)
 {
+	if (__builtin_expect(own->closing.kept != NULL, 0))
+		keep_stream_closed(own->closing.kept);
 	if (__builtin_expect(own->closing.fd >= 0, 0) && guarded_closed(&own->closing) < 0)
 		return -1;
 	return ret;
@@ -76,6 +79,10 @@ static inline __attribute__((always_inline)) bool guard_descriptor(struct call *
 		guarded_closing(call->other.directory, &own->closing);
 	return true;
 }
+
+/* What the files are that are closed goes on record; one that is copied is followed by its copy. */
+void keep_descriptor(struct call *call, enum operation operation);
+void kept_descriptor(const struct call *call, enum operation operation);
 
 void stations_observe_stream(int fd, FILE *stream);
 void stations_observe_closing(int fd, bool by_number);

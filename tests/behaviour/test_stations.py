@@ -22,6 +22,7 @@ SHIM = BUILD / "shim/CMakeFiles/seen_preload.dir"
 GUARDS = {"write_check_open", "write_check_change", "write_check_rename", "write_check_name", "guarded_refuses", "guarded_refuses_parts", "guarded_closing"}
 # Objects whose functions belong to a station.
 RULES = ("preload/rules",)
+KEEP = ("preload/keep",)
 OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directory")
 JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/exit")
 # Objects that a wrapper's way to a station leads through.
@@ -34,6 +35,8 @@ def station_of(source, name):
         return "RULES"
     if name in GUARDS:
         return "GUARD"
+    if source.startswith(KEEP):
+        return "KEEP"
     return "OBSERVE" if source.startswith(OBSERVE) else "JOURNAL" if source.startswith(JOURNAL) else None
 
 
@@ -128,7 +131,7 @@ class Stations(unittest.TestCase):
 
     def wrong(self, code, hooks):
         """What is wrong with wrappers, a sentence each."""
-        order = ("RULES", "GUARD", "OBSERVE", "JOURNAL")
+        order = ("RULES", "GUARD", "KEEP", "OBSERVE", "JOURNAL")
         wrong = []
         for name, operation in hooks.items():
             if name == "vfork":  # in assembly: it returns twice, and asks nothing

@@ -2,7 +2,8 @@
 
 strace counts the system calls of a command bare and below `seen run`.  What one program's start costs more is
 measured with /bin/true, what starting one costs its starter with `env /bin/true`; every other command may cost
-these, times its programs, and not one call more.
+these, times its programs, and not one call more.  What is kept for undo costs calls beside: only where something of the workspace
+is changed.
 """
 
 import collections
@@ -55,7 +56,7 @@ class SystemCalls(unittest.TestCase):
     def setUpClass(cls):
         cls.session = Session("calls")
         cls.addClassCleanup(cls.session.close)
-        cls.session.environment.update(GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", MALLOC_ARENA_MAX="1")
+        cls.session.environment.update(GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", MALLOC_ARENA_MAX="1", SEEN_UNDO_ENABLE="no")
         with tempfile.TemporaryDirectory() as directory:
             traced = subprocess.run(["strace", "-o", os.path.join(directory, "trace"), TRUE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if traced.returncode != 0:
@@ -141,3 +142,29 @@ class SystemCalls(unittest.TestCase):
 
     def test_rename_and_remove(self):
         self.check("sh", "-c", "for i in 1 2 3; do cp file-$i.c new-$i; mv new-$i old-$i; rm old-$i; done")
+
+
+class Kept(SystemCalls):
+    """With undo: what changes nothing costs no call more; what changes something costs a few for each change."""
+
+    CALLS_MAX = 20  # of one change: where it is, what is there, its content, what is there afterwards
+    CHANGES = {"unlink", "unlinkat", "rename", "renameat2", "mkdir", "chmod", "fchmod", "fchmodat", "fchown", "utimensat", "ftruncate", "link", "linkat"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.session.environment["SEEN_UNDO_ENABLE"] = "yes"
+
+    def check(self, *command):
+        if command[0] in ("git", "tar"):
+            super().check(*command)
+            return
+        path = shutil.which(command[0])
+        if not path:
+            self.skipTest("no " + command[0])
+        surplus, programs, _ = self.surplus([path, *command[1:]])
+        bare = self.last_bare.calls
+        changes = sum(bare[name] for name in self.CHANGES) + bare["openat"] // 2
+        most = programs * (sum(self.start.values()) + 2 * sum(self.launch.values()) + 6) + self.CALLS_MAX * changes
+        print("%s: %d programs, %d changes, %d calls more" % (" ".join(command[:3]), programs, changes, sum(surplus.values())), flush=True)
+        self.assertLess(sum(surplus.values()), most)

@@ -73,7 +73,7 @@ class Directory(Kept):
         self.keep()
         size = sum(path.stat().st_blocks for path in [self.contents, *self.contents.iterdir()]) * 512
         session, = self.json("sessions")["sessions"]
-        rest = [self.runtime / "seen/s/segment", *(path for path in self.session_directory().iterdir() if path != self.contents)]
+        rest = [self.runtime / "seen/s/segment", *(path for path in self.session_directory().rglob("*") if path != self.contents and path.parent != self.contents)]
         self.assertEqual(session["bytes"], size + sum(path.stat().st_blocks for path in rest) * 512)
         (self.contents / ".123456789.5").write_text("rest of a killed one")
         self.seen("gc", "s", code=0)

@@ -55,7 +55,8 @@ enum pack_kind {
 	PACK_OPEN, /* a descriptor or mapping that writes to `path` was left open by an ended process, or
 			* handed to another program: what it does from here on is not seen */
 	PACK_EXCLUDED, /* below `path`, which can be made again, nothing is kept; once at each boundary */
-	PACK_BOUNDARY, /* `boundary` begins here: no path; amount: the capture's id; what: enum pack_cause */
+	PACK_BOUNDARY, /* `boundary` begins here, by the program: no path; what: enum pack_cause.  Steps raise the
+			* number without a record */
 	PACK_KIND_COUNT,
 };
 
@@ -102,11 +103,9 @@ enum pack_metadata {
 
 /* `what` of BOUNDARY. */
 enum pack_cause {
-	PACK_STEP_BEGINS = 1, /* a shell at a capture, or a program of the run's command, begins */
-	PACK_STEP_ENDS,
-	PACK_PROMPT,  /* reported by an agent's hook */
-	PACK_TOOL,    /* likewise */
-	PACK_COMMAND, /* seen story, diff, undo */
+	PACK_PROMPT = 1, /* reported by an agent's hook */
+	PACK_TOOL,       /* likewise */
+	PACK_COMMAND,    /* seen story, diff, undo */
 };
 
 enum pack_flags {
@@ -118,6 +117,7 @@ enum pack_flags {
 	PACK_EXTERNAL =
 		16, /* `path` is not in the workspace: RENAMED into it, or below what was moved out of it */
 	PACK_OTHER_EXTERNAL = 32, /* the same of `other` */
+	PACK_SHARED = 128,        /* AFTER: a program that was started may still write to it */
 	PACK_CUT = 64,            /* a path was longer than PACK_PATH_BYTES_MAX */
 };
 

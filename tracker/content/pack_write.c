@@ -419,17 +419,14 @@ void pack_fail(const struct segment *segment, uint64_t place)
 	(void)sys_close(part);
 }
 
-uint64_t pack_boundary(const struct segment *segment, enum pack_cause cause, uint64_t capture_id,
-		       uint32_t process, uint32_t pid)
+uint64_t pack_boundary(const struct segment *segment, enum pack_cause cause)
 {
 	const struct pack_note note = {
 		.kind = PACK_BOUNDARY,
 		.what = cause,
-		.amount = capture_id,
-		.process = process,
-		.pid = pid,
+		.pid = (uint32_t)sys_getpid(),
 	};
 
-	(void)__atomic_add_fetch(&segment->header->undo_boundary, 1, __ATOMIC_RELAXED);
+	pack_raise_boundary(segment);
 	return pack_write(segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }

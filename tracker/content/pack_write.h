@@ -53,9 +53,14 @@ uint64_t pack_link(const struct segment *segment, const struct pack_note *note, 
 /* pack_fail(): the call that a record is about has failed.  place: PACK_NO_PLACE is let pass. */
 void pack_fail(const struct segment *segment, uint64_t place);
 
-/* pack_boundary(): steps are told apart here: what exists now is kept before it changes.  Raises the
- * session's number and puts it on record.  capture_id: of a step; 0: none.  Returns as pack_write(). */
-uint64_t pack_boundary(const struct segment *segment, enum pack_cause cause, uint64_t capture_id,
-		       uint32_t process, uint32_t pid);
+/* pack_raise_boundary(): steps are told apart here: what exists now is kept before it changes.  It is not on
+ * record: each record has the number of its boundary, its time and its process. */
+static inline void pack_raise_boundary(const struct segment *segment)
+{
+	(void)__atomic_add_fetch(&segment->header->undo_boundary, 1, __ATOMIC_RELAXED);
+}
+
+/* pack_boundary(): the same, on record: for the program.  Returns as pack_write(). */
+uint64_t pack_boundary(const struct segment *segment, enum pack_cause cause);
 
 #endif

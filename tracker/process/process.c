@@ -141,12 +141,26 @@ uint64_t process_writes(const struct segment *segment, struct process_ref proces
 	return slot ? __atomic_load_n(&slot->writes, __ATOMIC_RELAXED) : 0;
 }
 
+void process_set_keeps(const struct segment *segment, struct process_ref process, uint32_t keeps)
+{
+	struct process_slot *slot = process.serial ? process_slot_at(segment, process.index) : NULL;
+	if (slot)
+		__atomic_store_n(&slot->keeps, (uint16_t)keeps, __ATOMIC_RELAXED);
+}
+
+uint32_t process_keeps(const struct segment *segment, struct process_ref process)
+{
+	const struct process_slot *slot = process.serial ? process_slot_at(segment, process.index)
+							 : NULL;
+	return slot ? __atomic_load_n(&slot->keeps, __ATOMIC_RELAXED) : 0;
+}
+
 void process_set_mechanism(const struct segment *segment, struct process_ref process,
 			   enum mechanism mechanism)
 {
 	struct process_slot *slot = process.serial ? process_slot_at(segment, process.index) : NULL;
 	if (slot)
-		__atomic_store_n(&slot->mechanism, (uint32_t)mechanism, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->mechanism, (uint16_t)mechanism, __ATOMIC_RELAXED);
 }
 
 uint32_t process_mechanism(const struct segment *segment, struct process_ref process)

@@ -78,6 +78,12 @@ void process_count(const struct segment *segment, struct process_ref process,
 void process_set_record(const struct segment *segment, struct process_ref process, uint32_t number);
 uint32_t process_record(const struct segment *segment, struct process_ref process);
 
+/* process_set_keeps(), process_keeps(): descriptors by which the program may write to files that its starter
+ * opened, a bit each, of the first PROCESS_KEEPS. */
+enum { PROCESS_KEEPS = 16 };
+void process_set_keeps(const struct segment *segment, struct process_ref process, uint32_t keeps);
+uint32_t process_keeps(const struct segment *segment, struct process_ref process);
+
 /* process_set_writes(), process_writes(): key of the file that the program's descriptor 1 or 2
  * writes to, where its starter had it guarded; 0: none. */
 void process_set_writes(const struct segment *segment, struct process_ref process, uint64_t key);

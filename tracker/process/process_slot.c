@@ -74,6 +74,7 @@ struct process_slot *process_slot_claim(const struct segment *segment,
 				segment_count(segment, COUNTER_processes_attached, 1);
 			__atomic_store_n(&slot->writes, 0, __ATOMIC_RELAXED);
 			__atomic_store_n(&slot->mechanism, MECHANISM_LIBRARY, __ATOMIC_RELAXED);
+			__atomic_store_n(&slot->keeps, 0, __ATOMIC_RELAXED);
 			if (ret_copy->state == PROCESS_ANNOUNCED)
 				segment_count(segment, COUNTER_processes_displaced, 1);
 			*ret_index = index;

@@ -110,7 +110,10 @@ struct process_slot {
 	/* starter: number of the EXEC record in the journal; not under the check either */
 	uint32_t record;
 	/* starter: enum mechanism; nor is this */
-	uint32_t mechanism;
+	uint16_t mechanism;
+	/* starter: which descriptors write to files that it opened, a bit each (keep_file.h); nor is
+	 * this */
+	uint16_t keeps;
 	/* starter: key of the file that the program's descriptor 1 writes to, where that is
 	 * guarded; 0 */
 	uint64_t writes;

@@ -20,6 +20,7 @@ void write_check_opened(struct write_check *check, int fd, int flags, bool strea
 /* A descriptor about to be closed that was opened for writing. */
 struct closing {
 	int fd;     /* of the same file, for reading; -1: this one is not inspected */
+	char *kept; /* keep_stream_closing(); NULL: nothing is due */
 	int shared; /* a copy, where others may go on at its offset; -1: none */
 	struct opening opening;
 };

@@ -108,7 +108,7 @@ Test(call, actions)
 /* ---- the order ---- */
 
 /* What was passed, a letter each; one of them says no. */
-static char passed[8];
+static char passed[12];
 static char refuses;
 
 static bool pass(char station)
@@ -127,6 +127,18 @@ static bool station_guard(struct call *call, enum operation operation)
 {
 	(void)call, (void)operation;
 	return pass('g');
+}
+
+static void station_keep(struct call *call, enum operation operation)
+{
+	(void)call, (void)operation;
+	(void)pass('k');
+}
+
+static void station_kept(struct call *call, enum operation operation)
+{
+	(void)call, (void)operation;
+	(void)pass('K');
 }
 
 static void station_observe(struct call *call, enum operation operation)
@@ -157,9 +169,9 @@ static const char *way(enum operation operation, char says_no)
 
 Test(call, order)
 {
-	cr_expect_str_eq(way(OPERATION_RENAME, 0), "rg*oj");
-	cr_expect_str_eq(way(OPERATION_RENAME, 'g'), "rgoj");
-	cr_expect_str_eq(way(OPERATION_RENAME, 'r'), "roj");
-	cr_expect_str_eq(way(OPERATION_MAKE, 0), "r*oj");
-	cr_expect_str_eq(way(OPERATION_METADATA_OF_DESCRIPTOR, 0), "r*j");
+	cr_expect_str_eq(way(OPERATION_RENAME, 0), "rgk*Koj");
+	cr_expect_str_eq(way(OPERATION_RENAME, 'g'), "rgKoj");
+	cr_expect_str_eq(way(OPERATION_RENAME, 'r'), "rKoj");
+	cr_expect_str_eq(way(OPERATION_MAKE, 0), "rk*Koj");
+	cr_expect_str_eq(way(OPERATION_METADATA_OF_DESCRIPTOR, 0), "rk*Kj");
 }

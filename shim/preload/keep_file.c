@@ -1,0 +1,423 @@
+/* Files that were opened for writing, for undo: see keep_file.h. */
+#include "shim/preload/keep_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shim/preload/keep_content.h"
+#include "shim/preload/keep_name.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/stations_open.h"
+#include "shim/preload/thread.h"
+#include "tracker/content/kept.h"
+#include "tracker/sys/sys.h"
+
+enum { FILES = 1024 };
+
+enum marks {
+	FILE_FOLLOWED = 1,
+	FILE_MODIFIED = 2, /* what it is now is not on record yet */
+	FILE_STREAM = 4,   /* libc writes, also after the process's exit handlers */
+	FILE_MAPPED = 8,
+	FILE_SHARED = 16, /* a program that was started may have it */
+};
+
+/* A descriptor.  Believed only while it is the file that was opened. */
+static struct file {
+	uint32_t marks;    /* by atomic operations; 0: none */
+	uint32_t starts;   /* of programs, when it was opened */
+	uint64_t boundary; /* what was there at this one is kept; 0: not yet */
+	uint64_t dev, ino;
+} files[FILES];
+unsigned keep_files_end; /* from here on none was ever used */
+
+static uint32_t marks_of(const struct file *file)
+{
+	return __atomic_load_n(&file->marks, __ATOMIC_ACQUIRE);
+}
+
+static struct file *file_at(int fd)
+{
+	if ((unsigned)fd >= __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED))
+		return NULL;
+	struct file *file = &files[fd];
+	return marks_of(file) ? file : NULL;
+}
+
+static void add_marks(struct file *file, uint32_t marks)
+{
+	if ((marks_of(file) & marks) != marks)
+		(void)__atomic_fetch_or(&file->marks, marks, __ATOMIC_RELEASE);
+}
+
+static void set_file(int fd, const struct file *content)
+{
+	if ((unsigned)fd >= FILES || in_vfork_child())
+		return;
+	struct file *file = &files[fd];
+	__atomic_store_n(&file->marks, 0, __ATOMIC_RELEASE);
+	file->starts = content->starts;
+	file->boundary = content->boundary;
+	file->dev = content->dev;
+	file->ino = content->ino;
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+	while (end <= (unsigned)fd &&
+	       !__atomic_compare_exchange_n(&keep_files_end, &end, (unsigned)fd + 1, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	__atomic_store_n(&file->marks, content->marks, __ATOMIC_RELEASE);
+}
+
+static uint64_t boundary_now(void)
+{
+	return __atomic_load_n(&shim.segment.header->undo_boundary, __ATOMIC_RELAXED);
+}
+
+/* What a descriptor's file is; false: it is another one than was opened, or has no name any more. */
+static bool is_same(int fd, const struct file *file, struct pack_state *ret_state)
+{
+	const struct call_name name = { .directory = fd };
+
+	return keep_name_state(&name, ret_state) == 0 && ret_state->dev == file->dev &&
+	       ret_state->ino == file->ino && ret_state->nlink > 0;
+}
+
+/* ---- opens ---- */
+
+/* Does a link lead to nothing?  What an open makes then has another name. */
+static bool leads_nowhere(const struct call_name *name)
+{
+	const struct call_name link = { name->path, name->directory, false };
+	struct pack_state state;
+
+	return name->follows && keep_name_state(&link, &state) == 0;
+}
+
+static void keep_new(struct call *call, const struct keep_name *name)
+{
+	if (leads_nowhere(&call->name)) {
+		call->is_template = true;
+		return;
+	}
+	struct pack_note note = keep_note(PACK_CREATED, name);
+	note.before.mode = S_IFREG;
+	call->kept.place_1 = pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0) + 1;
+	call->kept.is_new = true;
+}
+
+void keep_open(struct call *call)
+{
+	const uint32_t ONLY_NEW = O_CREAT | O_EXCL;
+	struct keep_name name;
+
+	if (call_open_purpose(call->flags) != OPENS_WRITE || !call->name.path)
+		return;
+	call->is_template = call->operation == OPERATION_OPEN_TEMPORARY ||
+			    (call->flags & O_TMPFILE) == O_TMPFILE;
+	call->kept.stamps = call->is_template;
+	if (call->is_template)
+		return;
+	keep_name_find(&call->name, false, &name);
+	bool is_of_undo = name.path && !name.is_excluded;
+	if (is_of_undo && !name.is_there && (call->flags & O_CREAT)) {
+		keep_new(call, &name);
+		call->kept.stamps = true;
+	} else if (is_of_undo && name.is_there && (call->flags & ONLY_NEW) != ONLY_NEW &&
+		   S_ISREG(name.state.mode)) {
+		/* what libc's streams and children write is not seen */
+		bool by_stream = call->operation == OPERATION_OPEN_LATER || in_vfork_child() ||
+				 ((const struct open_work *)call->own)->by_stream;
+		if ((call->flags & O_TRUNC) || by_stream) {
+			call->kept.place_1 = keep_changing(&name, -1, 0) + 1;
+			call->kept.is_kept = true;
+		}
+		call->kept.stamps = true;
+	}
+	keep_name_release(&name);
+}
+
+/* A file whose name is only known now. */
+static bool keep_named_now(const struct call_name *by_descriptor, const struct pack_state *state)
+{
+	char *path = scratch_acquire();
+	bool is_of_undo = path && keep_name_resolve(by_descriptor, path) &&
+			  keep_name_observed(path) && !keep_name_excluded(path);
+
+	if (is_of_undo && state->nlink) { /* else linkat(2) will give it one */
+		const struct pack_note note = {
+			.kind = PACK_CREATED,
+			.process = shim.record,
+			.pid = (uint32_t)shim.pid,
+			.before = { .mode = S_IFREG },
+			.path = path,
+		};
+		(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	}
+	scratch_release(path);
+	return is_of_undo;
+}
+
+void keep_opened(struct call *call)
+{
+	const struct call_name name = { .directory = call->descriptor };
+	const struct open_work *own = call->own;
+	struct pack_state state;
+
+	if (!call->kept.stamps || call->descriptor < 0 || call->operation == OPERATION_OPEN_LATER ||
+	    shim.sandboxed || keep_name_state(&name, &state) < 0 || !S_ISREG(state.mode))
+		return;
+	if (call->is_template && !keep_named_now(&name, &state))
+		return;
+	bool is_new = call->is_template || call->kept.is_new;
+	if (is_new)
+		kept_note(&shim.segment, kept_key(&state));
+	const struct file file = {
+		.marks = FILE_FOLLOWED | (is_new || (call->flags & O_TRUNC) ? FILE_MODIFIED : 0) |
+			 (own->by_stream ? FILE_STREAM : 0),
+		.starts = shim_starts(),
+		.boundary = is_new || call->kept.is_kept ? boundary_now() : 0,
+		.dev = state.dev,
+		.ino = state.ino,
+	};
+	set_file(call->descriptor, &file);
+}
+
+/* ---- changes ---- */
+
+__attribute__((noinline)) static void keep_first_change(int fd, struct file *file, bool is_mapped)
+{
+	const struct call_name by_descriptor = { .directory = fd };
+	struct keep_name name = { .name = &by_descriptor };
+	uint64_t boundary = boundary_now();
+
+	if (shim.sandboxed)
+		return;
+	if (!is_same(fd, file, &name.state)) {
+		file->boundary = boundary;
+		return;
+	}
+	name.path = scratch_acquire();
+	if (name.path && keep_name_resolve(&by_descriptor, name.path) &&
+	    keep_name_observed(name.path))
+		(void)keep_changing(&name, fd, is_mapped ? PACK_MAPPED : 0);
+	else if (!name.path)
+		segment_count(&shim.segment, COUNTER_lost_undo, 1);
+	scratch_release(name.path);
+	if (!in_vfork_child())
+		file->boundary = boundary;
+}
+
+void keep_changing_by(int fd, bool is_mapped)
+{
+	struct file *file = file_at(fd);
+
+	if (!file)
+		return;
+	if (__builtin_expect(file->boundary != boundary_now(), 0))
+		keep_first_change(fd, file, is_mapped);
+	if (!in_vfork_child())
+		add_marks(file, is_mapped ? FILE_MODIFIED | FILE_MAPPED : FILE_MODIFIED);
+}
+
+void keep_stream(int fd)
+{
+	struct file *file = file_at(fd);
+
+	if (!file || in_vfork_child())
+		return;
+	keep_changing_by(fd, false);
+	add_marks(file, FILE_STREAM);
+}
+
+/* ---- what it is afterwards ---- */
+
+/* Another descriptor of this process for the same file. */
+static struct file *other_of(int fd, const struct file *file)
+{
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+
+	for (unsigned other = 0; other < end; other++)
+		if (other != (unsigned)fd && marks_of(&files[other]) &&
+		    files[other].dev == file->dev && files[other].ino == file->ino)
+			return &files[other];
+	return NULL;
+}
+
+static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_state *state,
+			const char *path)
+{
+	const struct pack_note note = {
+		.kind = kind,
+		.flags = (marks & FILE_SHARED ? PACK_SHARED : 0) |
+			 (marks & FILE_MAPPED ? PACK_MAPPED : 0),
+		.process = shim.record,
+		.pid = (uint32_t)shim.pid,
+		.before = *state,
+		.path = path,
+	};
+
+	(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+}
+
+/* Puts on record what a descriptor's file is now. */
+static void record_after(enum pack_kind kind, int fd, const struct file *file, uint32_t marks)
+{
+	const struct call_name by_descriptor = { .directory = fd };
+	struct pack_state state;
+
+	if (shim.sandboxed || !is_same(fd, file, &state))
+		return;
+	if (file->starts != shim_starts() && !(sys_fcntl(fd, F_GETFD, 0) & FD_CLOEXEC))
+		marks |= FILE_SHARED;
+	char *path = scratch_acquire();
+	if (path && keep_name_resolve(&by_descriptor, path))
+		write_after(kind, marks, &state, path);
+	scratch_release(path);
+}
+
+/* Takes a descriptor out of the table.  Returns its marks where what it is now is to go on record. */
+static uint32_t remove_file(int fd, struct file *file, struct file *ret_copy)
+{
+	*ret_copy = *file;
+	uint32_t marks = __atomic_exchange_n(&file->marks, 0, __ATOMIC_ACQ_REL);
+	if (!(marks & FILE_MODIFIED))
+		return 0;
+	struct file *other = other_of(fd, ret_copy);
+	if (!other)
+		return marks;
+	add_marks(other, marks); /* it is the one that is closed last */
+	return 0;
+}
+
+void keep_closing(unsigned first, unsigned last)
+{
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+
+	if (in_vfork_child())
+		return;
+	for (unsigned fd = first; fd < end && fd <= last; fd++) {
+		struct file *file = file_at((int)fd), copy;
+		uint32_t marks = file ? remove_file((int)fd, file, &copy) : 0;
+		if (marks)
+			record_after(PACK_AFTER, (int)fd, &copy, marks);
+	}
+}
+
+char *keep_stream_closing(int fd)
+{
+	struct file *file = file_at(fd), copy;
+
+	if (!file || in_vfork_child() || shim.sandboxed)
+		return NULL;
+	/* what is in its buffer is written now */
+	add_marks(file, FILE_MODIFIED);
+	if (!remove_file(fd, file, &copy))
+		return NULL;
+	const struct call_name by_descriptor = { .directory = fd };
+	struct pack_state state;
+	char *path = is_same(fd, &copy, &state) ? scratch_acquire() : NULL;
+	if (path && keep_name_resolve(&by_descriptor, path))
+		return path;
+	scratch_release(path);
+	return NULL;
+}
+
+void keep_stream_closed(char *path)
+{
+	const struct call_name name = { .path = path, .directory = AT_FDCWD };
+
+	if (path)
+		keep_after(&name, path, false);
+	scratch_release(path);
+}
+
+void keep_duplicated(int fd, int copy)
+{
+	struct file *file = file_at(fd);
+
+	if (copy < 0 || in_vfork_child())
+		return;
+	if (file) {
+		const struct file same = *file;
+		set_file(copy, &same);
+		if (copy == 1 || copy == 2) /* libc's streams are there */
+			keep_stream(copy);
+	} else if ((file = file_at(copy))) {
+		__atomic_store_n(&file->marks, 0, __ATOMIC_RELEASE);
+	}
+}
+
+/* ---- other programs ---- */
+
+/* What a child between vfork and exec has as `fd`, its parent has as this. */
+static int descriptor_of_parent(int fd)
+{
+	if (fd >= JOURNAL_STANDARD || !in_vfork_child())
+		return fd;
+	unsigned char note = shim_vforked.standard[fd];
+	return note == 0 ? fd : note == STANDARD_UNKNOWN ? -1 : note - 1;
+}
+
+uint32_t keep_files_handed_on(bool replaces)
+{
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+	uint32_t handed_on = 0;
+
+	if (end < JOURNAL_STANDARD)
+		end = JOURNAL_STANDARD; /* a child's may be its parent's others */
+	for (unsigned fd = 0; fd < end && !shim.sandboxed; fd++) {
+		struct file *file = file_at(descriptor_of_parent((int)fd));
+		int flags = file ? sys_fcntl((int)fd, F_GETFD, 0) : -EBADF;
+		if (flags < 0 || (flags & FD_CLOEXEC))
+			continue;
+		handed_on |= fd < PROCESS_KEEPS ? UINT32_C(1) << fd : 0;
+		if (file->boundary != boundary_now())
+			keep_first_change((int)fd, file, false);
+		if (replaces && (marks_of(file) & FILE_MODIFIED))
+			record_after(PACK_AFTER, (int)fd, file, marks_of(file) | FILE_SHARED);
+	}
+	return handed_on;
+}
+
+void keep_files_inherit(uint32_t descriptors)
+{
+	for (int fd = 0; fd < PROCESS_KEEPS; fd++) {
+		const struct call_name name = { .directory = fd };
+		struct pack_state state;
+		if (!(descriptors >> fd & 1) || keep_name_state(&name, &state) < 0 ||
+		    !S_ISREG(state.mode) || (sys_fcntl(fd, F_GETFL, 0) & O_ACCMODE) == O_RDONLY)
+			continue;
+		const struct file file = {
+			.marks = FILE_FOLLOWED | (fd < JOURNAL_STANDARD ? FILE_STREAM : 0),
+			.boundary = kept_is_noted(&shim.segment, kept_key(&state)) ? boundary_now()
+										   : 0,
+			.dev = state.dev,
+			.ino = state.ino
+		};
+		set_file(fd, &file);
+	}
+}
+
+void keep_files_finish(bool flushed)
+{
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+
+	for (unsigned fd = 0; fd < end; fd++) {
+		struct file *file = file_at((int)fd), copy;
+		uint32_t marks = file ? remove_file((int)fd, file, &copy) : 0;
+		bool is_written_later = (marks & FILE_STREAM) && !flushed;
+		if (marks)
+			record_after(is_written_later ? PACK_OPEN : PACK_AFTER, (int)fd, &copy,
+				     marks);
+	}
+}
+
+void keep_files_fork(void)
+{
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+
+	/* what its parent did is its parent's to report */
+	for (unsigned fd = 0; fd < end; fd++)
+		(void)__atomic_fetch_and(&files[fd].marks, ~(uint32_t)FILE_MODIFIED,
+					 __ATOMIC_RELAXED);
+}

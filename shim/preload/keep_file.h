@@ -1,0 +1,55 @@
+/*
+ * Files of the workspace that this process opened for writing, or was handed open: what is in them is kept before the
+ * first change through a descriptor, and what they are afterwards goes on record when it is closed (keep.h).
+ *
+ * Async-signal-safe; any thread.  A child between vfork and exec only asks.
+ */
+#ifndef SEEN_SHIM_KEEP_FILE_H
+#define SEEN_SHIM_KEEP_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/call/call.h"
+#include "shim/preload/state.h"
+
+/* keep_any(): did this process ever have such a file? */
+extern unsigned keep_files_end HIDDEN;
+static inline bool keep_any(void)
+{
+	return __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED) != 0;
+}
+
+/* keep_open(): a file is about to be opened for writing.  keep_opened(): it was, as call->descriptor; or
+ * could not be, then nothing is done. */
+void keep_open(struct call *call);
+void keep_opened(struct call *call);
+
+/* keep_changing_by(): what is in a descriptor's file is about to be changed.  is_mapped: by stores to memory. */
+void keep_changing_by(int fd, bool is_mapped);
+
+/* keep_stream(): a stream writes to a descriptor, by calls that are not seen. */
+void keep_stream(int fd);
+
+/* keep_closing(): a descriptor, or the descriptors from `first` to `last`, are about to be closed.
+ * keep_stream_closing(): a stream: returns the path, in scratch, for keep_stream_closed(), which lets it go;
+ * NULL: nothing is due. */
+void keep_closing(unsigned first, unsigned last);
+char *keep_stream_closing(int fd);
+void keep_stream_closed(char *path);
+
+/* keep_duplicated(): a descriptor is now the same file as another; copy < 0: it could not be. */
+void keep_duplicated(int fd, int copy);
+
+/* keep_files_handed_on(): a program is about to be started that gets this process's descriptors.  replaces: in
+ * its place.  Returns the first descriptors, a bit each, that are such files.
+ * keep_files_inherit(): this program was handed these. */
+uint32_t keep_files_handed_on(bool replaces);
+void keep_files_inherit(uint32_t descriptors);
+
+/* keep_files_finish(): the process ends.  flushed: what streams hold is not written any more.
+ * keep_files_fork(): in a copy that fork made. */
+void keep_files_finish(bool flushed);
+void keep_files_fork(void);
+
+#endif

@@ -1,0 +1,280 @@
+/* What a name stands for, for undo: see keep_name.h. */
+#include "shim/preload/keep_name.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
+#include "tracker/content/kept.h"
+#include "tracker/content/pack_write.h"
+#include "tracker/content/rebuildable.h"
+#include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
+#include "tracker/sys/sys.h"
+
+/* ---- what is there ---- */
+
+/* As stat(2) has it. */
+static uint64_t device_of(uint32_t major, uint32_t minor)
+{
+	return (uint64_t)(major & 0xfffff000) << 32 | (major & 0xfff) << 8 |
+	       (uint64_t)(minor & 0xffffff00) << 12 | (minor & 0xff);
+}
+
+static int64_t nanoseconds(const struct statx_timestamp *time)
+{
+	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
+}
+
+int keep_name_state(const struct call_name *name, struct pack_state *ret_state)
+{
+	struct statx now;
+	int flags = name->path ? (name->follows ? 0 : AT_SYMLINK_NOFOLLOW) : AT_EMPTY_PATH;
+	long error = sys_call6(SYS_statx, name->directory, (long)(name->path ? name->path : ""),
+			       flags, STATX_BASIC_STATS | STATX_BTIME, (long)&now, 0);
+
+	if (error < 0)
+		return (int)error;
+	*ret_state = (struct pack_state){
+		.dev = device_of(now.stx_dev_major, now.stx_dev_minor),
+		.ino = now.stx_ino,
+		.size_bytes = now.stx_size,
+		.mtime_ns = nanoseconds(&now.stx_mtime),
+		.ctime_ns = nanoseconds(&now.stx_ctime),
+		.creation_ns = now.stx_mask & STATX_BTIME ? nanoseconds(&now.stx_btime) : 0,
+		.rdev = device_of(now.stx_rdev_major, now.stx_rdev_minor),
+		.mode = now.stx_mode,
+		.uid = now.stx_uid,
+		.gid = now.stx_gid,
+		.nlink = now.stx_nlink,
+	};
+	return 0;
+}
+
+/* ---- where it is ---- */
+
+static bool link_of(int fd, char *ret_path)
+{
+	return subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
+	       ret_path[0] == '/';
+}
+
+static bool link_of_path(int directory, const char *path, int flags, char *ret_path)
+{
+	int fd = sys_openat(directory, path, O_PATH | O_CLOEXEC | flags, 0);
+
+	if (fd < 0)
+		return false;
+	bool found = link_of(fd, ret_path);
+	(void)sys_close(fd);
+	return found;
+}
+
+/* The directory that a path's last name is in.  name_at: where that begins. */
+static bool find_directory(int directory, const char *path, size_t name_at, char *ret_path)
+{
+	if (name_at == 0)
+		return directory == AT_FDCWD
+			       ? sys_getcwd(ret_path, SEGMENT_PATH_BYTES) > 0 && ret_path[0] == '/'
+			       : link_of(directory, ret_path);
+	char *above = scratch_acquire();
+	if (!above)
+		return false;
+	memcpy(above, path, name_at);
+	above[name_at] = '\0';
+	bool found = link_of_path(directory, above, O_DIRECTORY, ret_path);
+	scratch_release(above);
+	return found;
+}
+
+bool keep_name_resolve(const struct call_name *name, char *ret_path)
+{
+	const char *path = name->path;
+
+	if (!path)
+		return link_of(name->directory, ret_path);
+	if (name->follows && link_of_path(name->directory, path, 0, ret_path))
+		return true;
+	size_t length = strnlen(path, SEGMENT_PATH_BYTES);
+	if (length == SEGMENT_PATH_BYTES)
+		return false;
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	size_t name_at = length;
+	while (name_at > 0 && path[name_at - 1] != '/')
+		name_at--;
+	size_t bytes = length - name_at;
+	if (bytes == 0 ||
+	    (path[name_at] == '.' && (bytes == 1 || (bytes == 2 && path[name_at + 1] == '.'))))
+		return link_of_path(name->directory, path, 0, ret_path);
+	if (!find_directory(name->directory, path, name_at, ret_path))
+		return false;
+	size_t above = strlen(ret_path);
+	above -= above == 1; /* the root */
+	if (above + 1 + bytes >= SEGMENT_PATH_BYTES)
+		return false;
+	ret_path[above] = '/';
+	memcpy(ret_path + above + 1, path + name_at, bytes);
+	ret_path[above + 1 + bytes] = '\0';
+	return true;
+}
+
+/* ---- is it undo's? ---- */
+
+static bool is_below(const char *path, const char *directory, size_t length)
+{
+	return length && strncmp(path, directory, length) == 0 &&
+	       (path[length] == '/' || !path[length]);
+}
+
+/* The directory of sessions: the second above that of packs. */
+static bool is_own_state(const char *path)
+{
+	const char *undo = segment_undo(&shim.segment);
+	size_t length = undo ? strlen(undo) : 0;
+
+	for (int above = 0; above < 2 && length; above++)
+		while (length && undo[--length] != '/')
+			;
+	return is_below(path, undo, length);
+}
+
+/* What was moved out of the workspace. */
+static bool is_moved(const char *path)
+{
+	const struct segment_header *header = shim.segment.header;
+
+	for (unsigned i = 0; i < SEGMENT_MOVED; i++) {
+		uint64_t word = __atomic_load_n(&header->undo_moved[i], __ATOMIC_ACQUIRE);
+		const char *moved = word ? arena_at(&shim.segment, word >> 16, word & UINT16_MAX)
+					 : NULL;
+		if (!moved)
+			return false;
+		if (is_below(path, moved, word & UINT16_MAX))
+			return true;
+	}
+	return false;
+}
+
+bool keep_name_observed(const char *path)
+{
+	return (path_in_workspace(&shim.segment, path) || is_moved(path)) && !is_own_state(path);
+}
+
+void keep_name_moved(const char *path)
+{
+	struct segment_header *header = shim.segment.header;
+	size_t length = strlen(path);
+
+	if (is_moved(path))
+		return;
+	uint64_t offset = arena_store(&shim.segment, path, length);
+	for (unsigned i = 0; offset && i < SEGMENT_MOVED; i++) {
+		uint64_t none = 0;
+		if (__atomic_compare_exchange_n(&header->undo_moved[i], &none,
+						offset << 16 | length, false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
+			return;
+	}
+	segment_count(&shim.segment, COUNTER_lost_undo, 1); /* what becomes of it there */
+}
+
+/* The directory that was asked about last. */
+static struct {
+	uint32_t taken; /* by a thread that inspects it, or changes it */
+	uint32_t is_known;
+	size_t excluded; /* of the path; 0: it is not */
+	/* found last; its mark may be what is removed first */
+	size_t root_bytes;
+	char root[SEGMENT_PATH_BYTES];
+	uint64_t boundary;
+	char path[SEGMENT_PATH_BYTES + 16];
+} last;
+
+static void note_excluded(const char *path, size_t length)
+{
+	uint64_t key = kept_key_of_path(path, length);
+
+	if (kept_is_noted(&shim.segment, key))
+		return;
+	char *copy = scratch_acquire();
+	if (!copy)
+		return;
+	memcpy(copy, path, length);
+	copy[length] = '\0';
+	const struct pack_note note = {
+		.kind = PACK_EXCLUDED,
+		.process = shim.record,
+		.pid = (uint32_t)shim.pid,
+		.path = copy,
+	};
+	if (pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0) != PACK_NO_PLACE)
+		kept_note(&shim.segment, key);
+	scratch_release(copy);
+}
+
+void keep_name_reset(void)
+{
+	last.taken = 0;
+	last.is_known = 0;
+}
+
+bool keep_name_excluded(const char *path)
+{
+	uint64_t boundary = __atomic_load_n(&shim.segment.header->undo_boundary, __ATOMIC_RELAXED);
+	size_t length = (size_t)(path_base(path) - path), excluded;
+
+	if (length <= 1 || __atomic_exchange_n(&last.taken, 1, __ATOMIC_ACQUIRE))
+		return false; /* then it is kept */
+	length--;
+	if (!last.is_known || last.boundary != boundary || strncmp(last.path, path, length) != 0 ||
+	    last.path[length]) {
+		memcpy(last.path, path, length);
+		last.path[length] = '\0';
+		bool is_known = is_below(last.path, last.root, last.root_bytes);
+		last.excluded = is_known ? last.root_bytes
+					 : rebuildable_directory(&shim.segment, last.path);
+		if (last.excluded && !is_known) {
+			memcpy(last.root, last.path, last.excluded);
+			last.root_bytes = last.excluded;
+		}
+		last.boundary = boundary;
+		last.is_known = 1;
+	}
+	excluded = last.excluded;
+	__atomic_store_n(&last.taken, 0, __ATOMIC_RELEASE);
+	if (excluded)
+		note_excluded(path, excluded);
+	return excluded != 0;
+}
+
+void keep_name_find(const struct call_name *name, bool external, struct keep_name *ret_name)
+{
+	*ret_name = (struct keep_name){ .name = name };
+	/* the kernel reads the path first: where that is not there, nor is a file */
+	int error = keep_name_state(name, &ret_name->state);
+	if (error < 0 && error != -ENOENT)
+		return;
+	ret_name->is_there = error == 0;
+	ret_name->path = scratch_acquire();
+	if (!ret_name->path) {
+		segment_count(&shim.segment, COUNTER_lost_undo, 1);
+		return;
+	}
+	if (keep_name_resolve(name, ret_name->path)) {
+		ret_name->is_external = !keep_name_observed(ret_name->path);
+		ret_name->is_excluded = !ret_name->is_external &&
+					keep_name_excluded(ret_name->path);
+		if (!ret_name->is_external || external)
+			return;
+	}
+	keep_name_release(ret_name);
+}
+
+void keep_name_release(struct keep_name *name)
+{
+	scratch_release(name->path);
+	name->path = NULL;
+}

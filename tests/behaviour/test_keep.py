@@ -1,0 +1,217 @@
+"""What is kept before a call that changes the workspace: walked backwards, the records give the tree that was there."""
+import os
+import random
+import shlex
+import stat
+import sys
+import unittest
+
+import packs
+from driver import Case
+from harness import needs_library
+
+
+def snapshot(top):
+    """{path: [type, mode, content or target, inode]} of all below a directory, .git left out; of links to one file the same list."""
+    tree, files = {}, {}
+    for directory, directories, names in os.walk(top):
+        directories[:] = [name for name in directories if name != ".git"]
+        for name in directories + names:
+            path = os.path.join(directory, name)
+            state = os.lstat(path)
+            kind = stat.S_IFMT(state.st_mode)
+            content = None
+            if kind == stat.S_IFREG:
+                with open(path, "rb") as file:
+                    content = file.read()
+            elif kind == stat.S_IFLNK:
+                content = os.readlink(os.fsencode(path))
+            tree[path] = files.setdefault(state.st_ino, [kind, stat.S_IMODE(state.st_mode), content, state.st_ino])
+    return tree
+
+
+def shown(tree):
+    return {path: tuple(node[:3]) for path, node in tree.items()}
+
+
+def cut(tree, path):
+    """Takes a path and all below it out of a tree."""
+    return {at[len(path):]: tree.pop(at) for at in list(tree) if at == path or at.startswith(path + "/")}
+
+
+def graft(tree, path, subtree):
+    tree.update({path + below: node for below, node in subtree.items()})
+
+
+def walk_back(tree, records):
+    """What the tree was before these records."""
+    for record in reversed(records):
+        if record.failed:
+            continue
+        if record.kind in ("removed", "replaced"):
+            linked = [node for node in tree.values() if record.nlink > 1 and node[3] == record.ino and stat.S_ISREG(node[0])]
+            tree[record.path] = linked[0] if linked else [stat.S_IFMT(record.mode), stat.S_IMODE(record.mode), packs.content(record), record.ino]
+        elif record.kind == "renamed":
+            graft(tree, record.path, cut(tree, record.other))
+        elif record.kind == "exchanged":
+            one, other = cut(tree, record.path), cut(tree, record.other)
+            graft(tree, record.path, other)
+            graft(tree, record.other, one)
+        elif record.kind == "created":
+            cut(tree, record.path)
+        elif record.kind == "linked":
+            cut(tree, record.other)
+        elif record.kind == "content":
+            tree[record.path][2] = packs.content(record)
+        elif record.kind == "metadata":
+            tree[record.path][1] = stat.S_IMODE(record.mode)
+    return tree
+
+
+class Keep(Case):
+    def setUp(self):
+        super().setUp()
+        self.env["SEEN_UNDO_RESERVE"] = "0"
+
+    def run_in(self, command, **more):
+        return self.seen("run", "--quiet", "--via", "preload", "--session", "s", "--", "bash", "-c", command, **more)
+
+    def records(self):
+        return packs.read(self.session_directory() / "undo")
+
+    def fill(self):
+        for name, content in (("a", b"one\n" * 9), ("b", b""), ("c/d", os.urandom(70000)), ("c/e", b"x" * 65536), ("c/f/g", b"deep\n"), (b"\xff odd".decode(errors="surrogateescape"), b"odd\n")):
+            path = os.path.join(self.work, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(content)
+        os.symlink("a", self.work / "link")
+        os.link(self.work / "a", self.work / "hard")
+        os.mkdir(self.work / "empty")
+
+    def check(self, *commands):
+        """Each command in turn, then back over all of them, one by one."""
+        self.fill()
+        points = []
+        for command in commands:
+            points.append((snapshot(self.work), len(self.records())))
+            self.run_in(command)
+        now, records = snapshot(self.work), self.records()
+        for command, (before, count) in zip(reversed(commands), reversed(points)):
+            walk_back(now, records[count:])
+            records = records[:count]
+            self.assertEqual(shown(now), shown(before), command)
+
+
+PYTHON = shlex.quote(sys.executable)
+
+
+@needs_library("undo keeps by preload")
+class Commands(Keep):
+    def test_names(self):
+        self.check("rm -rf c", "mv a b", "rm link hard; ln -s nowhere link; ln b c", "mkdir x; mv x y; rmdir empty y", "mv b 'name with space'; rm *odd",
+                   PYTHON + " -c 'import os; os.mkfifo(\"p\"); os.rename(\"p\", \"q\"); os.mkdir(\"m\"); os.rename(\"m\", \"n\")'")
+
+    def test_exchange(self):
+        self.check(PYTHON + " -c 'import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"c\", 2))'")
+
+    def test_metadata(self):
+        self.check("chmod 600 a; chmod 700 c; chmod 0444 b; chmod 644 b", "touch -d yesterday a; chmod -R go= c; rm -rf c; cp -p a z; chmod 777 z")
+        times = [record for record in self.records() if record.kind == "metadata" and record.what == 3]
+        self.assertTrue(times)
+
+    def test_contents(self):
+        self.check("echo two > a; echo three >> a; echo four > new", "sed -i s/e/E/ a hard; truncate -s 5 c/d; dd if=/dev/zero of=c/e bs=7 count=3 conv=notrunc status=none",
+                   "cp b a; tee -a c/f/g < a > /dev/null; sort -o hard hard; cat c/f/g > b; exec 3>>c/f/g; echo five >&3; rm c/f/g")
+
+    def test_ways_to_write(self):
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(code)) for code in (
+            "import os; f = os.open('a', os.O_RDWR); os.pwrite(f, b'Z', 3); os.ftruncate(f, 9); os.close(f); os.truncate('c/e', 100)",
+            "import mmap, os; f = os.open('c/d', os.O_RDWR); m = mmap.mmap(f, 0); os.close(f); m[:3] = b'ZZZ'",
+            "f = open('c/f/g', 'r+'); f.seek(2); f.write('Y'); f.close(); open('a', 'a').write('more')",
+            "import os; f = os.open('b', os.O_WRONLY); g = os.dup(f); os.close(f); os.writev(g, [b'1', b'2']); os.posix_fallocate(g, 0, 999)",
+            "import os; f = os.open('a', os.O_RDONLY); g = os.open('b', os.O_WRONLY); os.copy_file_range(f, g, 20); os.sendfile(g, f, 0, 10)",
+            "import os; f = os.open('.', os.O_TMPFILE | os.O_WRONLY); os.write(f, b'made'); os.link('/proc/self/fd/%d' % f, 't', follow_symlinks=True)",
+            "import tempfile, os; f, name = tempfile.mkstemp(dir='.'); os.write(f, b'1'); os.replace(name, 'a'); os.mkdir('k'); tempfile.mkdtemp(dir='k')")))
+
+    def test_a_child_of_vfork_and_one_that_is_handed_a_descriptor(self):
+        self.check("%s -c %s" % (PYTHON, shlex.quote("import subprocess; subprocess.run(['sed', '-i', 's/n/N/', 'a']); subprocess.run(['echo', 'hi'], stdout=open('b', 'r+'))")),
+                   "{ echo 1; /bin/echo 2; cat; } < a >> hard")
+
+    def test_by_a_link_to_the_workspace(self):
+        os.symlink(self.work, self.top / "way")
+        self.check("cd ..; rm -r way/c; cd /proc/self/cwd/way/../work && mv ./a .//b", "cd %s; echo > ../way/b" % shlex.quote(str(self.top / "way")))
+
+    def test_out_of_the_workspace_and_back(self):
+        self.fill()
+        before = snapshot(self.work)
+        out = self.top / "out"
+        self.run_in("mv c %s; rm -rf %s/f; echo new > %s/e" % ((shlex.quote(str(out)),) * 3))
+        now = {**snapshot(self.work), str(out): [stat.S_IFDIR, 0o755, None, 0], **snapshot(out)}
+        self.assertEqual(shown(walk_back(now, self.records())), shown(before))
+
+    def test_once_at_each_step(self):
+        self.fill()
+        self.run_in("for i in $(seq 50); do echo $i > a; done; rm a")
+        kept = [record for record in self.records() if record.path.endswith("/a")]
+        self.assertEqual([packs.content(record) is not None for record in kept if record.kind == "content"], [True])
+        self.assertEqual([record.held for record in kept if record.kind == "removed"], ["inline"])  # rm is a step of its own
+        self.run_in("%s -c %s" % (PYTHON, shlex.quote("import os\nfor i in range(9):\n open('t', 'w').write('x')\n os.rename('t', 'b')")))
+        self.assertEqual([record.held for record in self.records() if record.kind == "replaced"], ["inline"] + 8 * ["earlier"])
+
+    def test_random(self):
+        rounds = 200 if os.environ.get("SEEN_LONG") else 2
+        for seed in range(rounds):
+            chance = random.Random(seed)
+            names = ["a", "b", "c", "c/d", "c/e", "c/f", "c/f/g", "link", "hard", "empty", "x", "c/x", "empty/y"]
+            grammar = ["rm -rf {0}", "mv -T {0} {1}", "mv {0} {1}", "cp -r {0} {1}", "ln -f {0} {1}", "ln -sfn {0} {1}", "mkdir -p {0}", "echo $RANDOM > {0}",
+                       "echo more >> {0}", "sed -i s/e/xx/ {0}", "chmod 7{2}{2} {0}", "truncate -s {2}1 {0}", "touch {0}", "find {0} -type f -delete", "tar cf t.tar {0}; tar xf t.tar; rm t.tar",
+                       "cp --remove-destination {0} {1}", "dd if=/dev/urandom of={0} bs=10 count={2} conv=notrunc status=none", "mv -T {0} {1} & rm -f {0}; wait"]
+            self.tearDown()
+            self.doCleanups()
+            self.setUp()
+            with self.subTest(seed):
+                self.check(*("; ".join(chance.choice(grammar).format(chance.choice(names), chance.choice(names), chance.randrange(4, 8))
+                                       for _ in range(3)) for _ in range(6)))
+
+
+@needs_library("undo keeps by preload")
+class NotKept(Keep):
+    def test_what_can_be_made_again(self):
+        for path in ("node_modules/m/index.js", "package.json", "venv/pyvenv.cfg", "venv/lib", "target/CACHEDIR.TAG", "target/deep/file", "p/__pycache__/p.pyc", "x.o", "x.c", "other/node_modules/kept"):
+            (self.work / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.work / path).write_text("content")
+        self.run_in("rm -rf node_modules venv target p x.o x.c other")
+        records = self.records()
+        self.assertEqual({os.path.relpath(record.path, self.work) for record in records if record.kind == "excluded"}, {"node_modules", "venv", "target", "p/__pycache__"})
+        kept = {os.path.relpath(record.path, self.work) for record in records if record.kind == "removed" and record.held == "inline"}
+        self.assertEqual(kept, {"x.c", "other/node_modules/kept"})
+        self.assertEqual([(record.held, record.reason) for record in records if record.path.endswith("x.o")], [("not_kept", "rebuildable")])
+
+    def test_external_files(self):
+        (self.top / "file").write_text("content")
+        self.run_in("rm ../file; echo > ../new; mkdir ../made")
+        self.assertEqual(self.records(), [])
+
+    def test_by_options(self):
+        self.file("a", b"x")
+        self.file("b.o", b"x")
+        self.seen("run", "--quiet", "--via", "preload", "--session", "off", "--undo", "no", "--", "rm", "a", code=0)
+        self.assertFalse((self.session_directory("off") / "undo").exists())
+        self.file("a", b"x")
+        self.run_in("rm a b.o", env={"SEEN_UNDO_EXCLUDE": "a", "SEEN_UNDO_INCLUDE": "*.o"})
+        self.assertEqual({(os.path.basename(record.path), record.held) for record in self.records()}, {("a", "not_kept"), ("b.o", "inline")})
+
+    def test_a_limit_of_file_sizes(self):
+        self.file("a", b"x")
+        self.assertEqual(self.run_in("ulimit -f 0; rm a; echo $?").stdout, b"0\n")
+
+    def test_a_call_that_fails(self):
+        (self.work / "full").mkdir()
+        self.file("full/a", b"x")
+        self.run_in("rmdir full")
+        self.assertEqual([(record.kind, record.failed) for record in self.records()], [("removed", True)])
+
+
+if __name__ == "__main__":
+    unittest.main()
