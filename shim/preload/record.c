@@ -394,6 +394,16 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 
 /* ---- opening, reading, writing ---- */
 
+/* The file's size, as it was opened for writing. */
+static void note_size(int fd, uint64_t size_bytes)
+{
+	if ((unsigned)fd >= DESCRIPTORS_MAX || size_bytes >= DESCRIPTOR_NOT_WEIGHED ||
+	    in_vfork_child())
+		return;
+	descriptor_table[fd].start_bytes = (uint32_t)size_bytes;
+	descriptor_table[fd].starts = shim_starts();
+}
+
 /* The same for whatever is special. */
 static __attribute__((noinline)) void opened_by_any(int fd, int directory, const char *path,
 						    int flags, const struct open_facts *facts)
@@ -419,11 +429,8 @@ static __attribute__((noinline)) void opened_by_any(int fd, int directory, const
 		return;
 	if (path)
 		descriptor_follow_opened(fd, number, &record);
-	if (path && facts && facts->is_weighed && (unsigned)fd < DESCRIPTORS_MAX &&
-	    facts->size_bytes < DESCRIPTOR_NOT_WEIGHED && !in_vfork_child()) {
-		descriptor_table[fd].start_bytes = (uint32_t)facts->size_bytes;
-		descriptor_table[fd].starts = shim_starts();
-	}
+	if (path && facts && facts->is_weighed)
+		note_size(fd, facts->size_bytes);
 	if (facts && facts->is_decided && facts->decision != DECISION_CONTENT) {
 		struct encoder encoder = append_encoder();
 		encode_answer(&encoder, &record, details ? &facts->details : NULL,

@@ -74,6 +74,15 @@ class Actions(Case):
         os.symlink("nowhere", os.path.join(self.session.workspace, "d"))  # also what leads nowhere is there
         self.assertEqual(self.run_it("python3 call.py", *rule), (0, "17\n" * 5, []))
 
+    def test_refused_opens_do_not_count(self):
+        counts = []
+        for script in ("for i in 1 2 3; do :; done", "for i in 1 2 3; do echo x > .env; done"):
+            before = self.session.status()["counters"]["opens_write"] if counts else 0
+            self.run_it(script, "-c", "rule r.op=write", "-c", "rule r.path=.env", "-c", "rule r.action=deny")
+            counts.append(self.session.status()["counters"]["opens_write"] - before)
+        self.assertEqual(self.counters(), {"rules_denied": 3})
+        self.assertEqual(counts[0], counts[1])
+
     def test_fail_lets_it_run(self):
         code, output, lines = self.run_it("cat .env", "--rules=secrets:fail")
         self.assertEqual((code, output), (RULE, "PASSWORD=1\n"))

@@ -62,6 +62,37 @@ Test(call, one_name)
 	cr_expect(is_name(&call.name, AT_FDCWD, ONE));
 }
 
+static uint32_t asked_of(const struct call *call)
+{
+	uint32_t name, other;
+	call_rules(call, &name, &other);
+	cr_expect_eq(other, 0);
+	return name;
+}
+
+Test(call, opens)
+{
+	struct call call = made_of(SYS_openat, 3, TEXT(ONE), O_RDWR | O_CREAT, 0600, 0);
+	cr_expect(call.operation == OPERATION_OPEN && is_name(&call.name, 3, ONE));
+	cr_expect(call.descriptor == -1 && call.name.follows);
+	cr_expect_eq(asked_of(&call), RULE_READ | RULE_WRITE | RULE_CREATE);
+	cr_expect_eq(call_open_purpose(call.flags), OPENS_WRITE);
+
+	/* Where a link is at the path's end, the kernel finds that the name is taken. */
+	call_set_open_flags(&call, O_WRONLY | O_CREAT | O_EXCL);
+	cr_expect_not(call.name.follows);
+	cr_expect_eq(asked_of(&call), RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW);
+	call_set_open_flags(&call, O_RDONLY | O_NOFOLLOW);
+	cr_expect_not(call.name.follows);
+	cr_expect_eq(call_open_purpose(call.flags), OPENS_READ);
+	call_set_open_flags(&call, O_RDONLY | O_DIRECTORY);
+	cr_expect_eq(asked_of(&call), RULE_LIST);
+	cr_expect_eq(call_open_count(call_open_purpose(call.flags)), PROCESS_LISTINGS);
+	cr_expect_eq(call_open_purpose(O_TMPFILE | O_RDWR), OPENS_WRITE);
+	cr_expect_eq(call_open_purpose(O_RDONLY | O_TRUNC), OPENS_WRITE);
+	cr_expect_eq(call_open_purpose(O_PATH | O_DIRECTORY), OPENS_PLACE);
+}
+
 /* What is noted of each name; -1: nothing. */
 static int of_name(const struct call *call)
 {
