@@ -26,7 +26,7 @@ EXPORT DIR *opendir(const char *path)
 
 EXPORT DIR *fdopendir(int fd)
 {
-	DIR *ret;
+	DIR *ret = NULL;
 	struct call call = list_call(OPERATION_LIST_DESCRIPTOR, fd, NULL);
 	PASS_STATIONS(&call, OPERATION_LIST_DESCRIPTOR, (ret = REAL(fdopendir)(fd)) ? 0 : -1);
 	return ret;
@@ -118,7 +118,7 @@ EXPORT int nftw64(const char *path, __nftw64_func_t call_back, int descriptors, 
 
 #define LIST_PATTERN(list_by_libc) \
 	do { \
-		int ret; \
+		int ret = GLOB_ABORTED; \
 		struct call call = list_call(OPERATION_LIST_PATTERN, AT_FDCWD, pattern); \
 		PASS_STATIONS(&call, OPERATION_LIST_PATTERN, \
 			      (ret = list_by_libc) == 0 || ret == GLOB_NOMATCH ? 0 : -1); \
