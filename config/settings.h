@@ -18,6 +18,7 @@
 #define SETTINGS_CHOICES_session_agent_is(X) X(AUTO, auto) X(INSIDE, inside) X(OUTSIDE, outside)
 #define SETTINGS_CHOICES_session_via(X) \
 	X(AUTO, auto) X(PRELOAD, preload) X(SUPERVISE, supervise) X(BOTH, both)
+#define SETTINGS_CHOICES_session_privileges(X) X(KEEP, keep) X(DROP, drop)
 #define SETTINGS_CHOICES_paths_case_insensitive(X) X(NO, no) X(YES, yes)
 #define SETTINGS_CHOICES_notice_yield(X) X(INSIST, insist) X(NEVER, never)
 #define SETTINGS_CHOICES_notice_on_change(X) X(FULL, full) X(DIFF, diff)
@@ -44,6 +45,7 @@
 enum session_mode { SESSION_MODE_SUBSTITUTE, SESSION_MODE_OBSERVE, SESSION_MODE_OFF };
 enum session_agent_is { SESSION_AGENT_IS_AUTO, SESSION_AGENT_IS_INSIDE, SESSION_AGENT_IS_OUTSIDE };
 enum session_via { SESSION_VIA_AUTO, SESSION_VIA_PRELOAD, SESSION_VIA_SUPERVISE, SESSION_VIA_BOTH };
+enum session_privileges { SESSION_PRIVILEGES_KEEP, SESSION_PRIVILEGES_DROP };
 enum paths_case_insensitive { PATHS_CASE_INSENSITIVE_NO, PATHS_CASE_INSENSITIVE_YES };
 enum notice_yield { NOTICE_YIELD_INSIST, NOTICE_YIELD_NEVER };
 enum notice_on_change { NOTICE_ON_CHANGE_FULL, NOTICE_ON_CHANGE_DIFF };

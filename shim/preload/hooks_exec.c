@@ -16,6 +16,7 @@
 #include "shim/preload/exit.h"
 #include "shim/preload/launch.h"
 #include "shim/preload/real.h"
+#include "shim/preload/spawn.h"
 #include "shim/preload/stations.h"
 #include "tracker/sys/sys.h"
 
@@ -148,7 +149,13 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 	if (!call_may_run(AT_FDCWD, path, false))
 		return EACCES;
 	PREPARE(0, actions ? PROGRAM_DIRECTORY_UNKNOWN : AT_FDCWD, path, false, argv, environment)
-	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
+	int error = -1;
+	if (launch_wants_supervisor(&launch) && spawn_can_do(actions, attributes))
+		error = spawn_program(&launch, &pid, actions, attributes, argv, changed);
+	if (error < 0) {
+		launch_note_spawned(&launch);
+		error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
+	}
 	if (!error && ret_pid)
 		*ret_pid = pid;
 	launch_done(&launch, error ? 0 : pid, error);
@@ -163,7 +170,13 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 	if (!call_may_run(AT_FDCWD, file, true))
 		return EACCES;
 	PREPARE(0, actions ? PROGRAM_DIRECTORY_UNKNOWN : AT_FDCWD, file, true, argv, environment)
-	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
+	int error = -1;
+	if (launch_wants_supervisor(&launch) && spawn_can_do(actions, attributes))
+		error = spawn_program(&launch, &pid, actions, attributes, argv, changed);
+	if (error < 0) {
+		launch_note_spawned(&launch);
+		error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
+	}
 	if (!error && ret_pid)
 		*ret_pid = pid;
 	launch_done(&launch, error ? 0 : pid, error);

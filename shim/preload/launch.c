@@ -302,13 +302,16 @@ char *const *launch_environment(struct launch *launch, char *const environment[]
 	return array;
 }
 
-/* Is the program an agent, as far as its name and arguments tell? */
-static bool is_agent(struct process_ref process)
+/* May the program lose the right to gain privileges?  An agent may, and what one reads with: a
+ * viewer, a reader (rg), by its name and arguments. */
+static bool may_drop(struct process_ref process)
 {
 	struct process_slot slot;
 
+	if (shim.segment.settings->session_privileges == SESSION_PRIVILEGES_DROP)
+		return true;
 	return process_read(&shim.segment, process.index, &slot) && slot.serial == process.serial &&
-	       slot.context.role == ROLE_AGENT;
+	       role_is_of_agent((int)slot.context.role) && slot.context.role != ROLE_SHELL;
 }
 
 static enum mechanism supervise(const struct launch *launch)
@@ -317,7 +320,7 @@ static enum mechanism supervise(const struct launch *launch)
 		.directory = shim.session + sizeof(SESSION) - 1,
 		.run = shim.request.context.flags >> CONTEXT_RUN_SHIFT,
 		.process = launch->process,
-		.may_drop = is_agent(launch->process),
+		.may_drop = may_drop(launch->process),
 	};
 
 	if (launch->file.kind == IMAGE_FOREIGN)
@@ -327,12 +330,22 @@ static enum mechanism supervise(const struct launch *launch)
 	return start.run ? request_supervision(&start) : MECHANISM_NO_SOCKET;
 }
 
+bool launch_wants_supervisor(const struct launch *launch)
+{
+	return launch->announces && !shim.supervised &&
+	       (image_needs_supervisor(launch->file.kind) || launch->file.kind == IMAGE_FOREIGN);
+}
+
+void launch_note_spawned(const struct launch *launch)
+{
+	if (launch_wants_supervisor(launch))
+		process_set_mechanism(&shim.segment, launch->process, MECHANISM_SPAWNED);
+}
+
 void launch_supervise(const struct launch *launch)
 {
-	if (!launch->announces || shim.supervised ||
-	    (!image_needs_supervisor(launch->file.kind) && launch->file.kind != IMAGE_FOREIGN))
-		return;
-	process_set_mechanism(&shim.segment, launch->process, supervise(launch));
+	if (launch_wants_supervisor(launch))
+		process_set_mechanism(&shim.segment, launch->process, supervise(launch));
 }
 
 void launch_done(const struct launch *launch, pid_t pid, int error)

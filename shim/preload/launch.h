@@ -54,6 +54,13 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[]);
 char *const *launch_environment(struct launch *launch, char *const environment[],
 				char **stack_array, char *preload);
 
+/* launch_wants_supervisor(): is the program announced, and one that launch_supervise() does something
+ * for? */
+bool launch_wants_supervisor(const struct launch *launch);
+
+/* launch_note_spawned(): libc starts the program, and there is no place for launch_supervise(). */
+void launch_note_spawned(const struct launch *launch);
+
 /* launch_supervise(): where the library does not see all that the program does: makes the calling
  * task supervised, or notes why not.  The next call is the program's own exec.
  *

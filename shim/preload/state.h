@@ -24,6 +24,7 @@
  * 	keep*.c     what the workspace was before a call changed it, for undo (keep.h)
  * 	rules.c     rules: their verdict on a call, before it is made
  * 	launch.c    the environment and ticket of a program about to be started
+ * 	spawn.c     posix_spawn, where its child has to become supervised
  * 	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
  * 	ring.c      rings of io_uring(7): does one carry what is done with files
  * 	call.c      what an exported function means, for all of hooks_*.c

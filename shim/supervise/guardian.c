@@ -16,6 +16,11 @@
 #include "shim/start/request.h"
 
 enum {
+	NAP_MS = 5,
+	HOLD_TRIES = 16, /* before a guardian is taken for stopped */
+};
+
+enum {
 	QUEUE, /* its descriptor 0, and its place among those waited for */
 	HELD,  /* the first place of the others */
 	/* twice as many as the supervisor has: ends are noted later here */
@@ -120,9 +125,16 @@ int guardian_receive_listener(int connection, int flags, struct request_listener
 
 int guardian_hold(int queue, enum guardian_kind kind, int fd)
 {
+	struct pollfd room = { .fd = queue, .events = POLLOUT };
 	int error;
 
-	send_descriptor(queue, kind, fd, MSG_NOSIGNAL | MSG_DONTWAIT, &error);
+	/* It may nap, or wait for a processor. */
+	for (int tries = 0; tries < HOLD_TRIES; tries++) {
+		send_descriptor(queue, kind, fd, MSG_NOSIGNAL | MSG_DONTWAIT, &error);
+		if (error != -EAGAIN)
+			break;
+		(void)poll(&room, 1, NAP_MS);
+	}
 	return error;
 }
 
@@ -227,6 +239,10 @@ _Noreturn static void guard(struct guardian *guardian)
 		}
 		if (guardian->wait[QUEUE].revents)
 			read_queue(guardian);
+		/* Where many programs start, it is not woken for each: only an end cannot wait. */
+		struct pollfd end = { .fd = QUEUE };
+		if (!guardian->is_alone)
+			(void)poll(&end, 1, NAP_MS);
 	}
 }
 

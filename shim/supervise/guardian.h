@@ -26,7 +26,7 @@ enum guardian_kind { GUARDIAN_LISTENER, GUARDIAN_CONNECTION };
 int guardian_start(struct received *received, int count, size_t call_bytes, int *ret_queue);
 
 /* guardian_hold(): hands it a copy of a descriptor, which it keeps until the other end is gone.
- * Does not wait.  Returns 0; -EPIPE: it has died; -EAGAIN: it does not take it, being stopped. */
+ * Returns 0; -EPIPE: it has died; -EAGAIN: it did not take it within 80 ms, being stopped. */
 int guardian_hold(int queue, enum guardian_kind kind, int fd);
 
 /* guardian_receive_listener(): receives struct request_listener, and its descriptor, close-on-exec.

@@ -111,8 +111,9 @@ bool reception_waits(const struct reception *reception)
 
 static void drop_connection(struct reception *reception, struct connection *connection)
 {
-	/* The guardian has a copy, which would keep it among those waited for. */
+	/* The guardian has a copy: it would stay among those waited for, and open. */
 	(void)epoll_ctl(reception->events, EPOLL_CTL_DEL, connection->fd, NULL);
+	(void)shutdown(connection->fd, SHUT_RDWR);
 	(void)close(connection->fd);
 	connection->fd = NO_CONNECTION;
 	reception->count--;
@@ -155,6 +156,7 @@ static void welcome(struct reception *reception, int fd)
 	if (send(fd, &ready, sizeof(ready), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(ready) ||
 	    ready.is_full ||
 	    watch(reception, fd, (uint32_t)(connection - reception->connections)) < 0) {
+		(void)shutdown(fd, SHUT_RDWR); /* the guardian may have a copy */
 		(void)close(fd);
 		return;
 	}

@@ -61,6 +61,7 @@ struct supervisor {
 	int abreast_max;
 	int abreast;    /* ... besides the one that leads */
 	bool has_ended; /* all below the one listener */
+	int filters;    /* that this process is below */
 	bool is_broken; /* it could not be woken */
 };
 
@@ -365,16 +366,16 @@ int supervise_start(int listener, const struct supervise_root *root,
 static bool is_ready(void *data, struct request_ready *ret_ready)
 {
 	struct supervisor *supervisor = data;
-	int filters = request_count_filters();
 
 	if (supervisor->queue < 0 && !supervisor->is_broken) {
-		supervisor->is_broken = wake(supervisor) < 0 || start_threads(supervisor) < 0;
+		supervisor->filters = request_count_filters();
+		supervisor->is_broken = supervisor->filters < 0 || wake(supervisor) < 0 ||
+					start_threads(supervisor) < 0;
 	}
 	ret_ready->mark = supervisor->mark;
-	ret_ready->filters = (uint32_t)filters;
-	return !supervisor->is_broken && filters >= 0 &&
-	       __atomic_load_n(&supervisor->listener_count, __ATOMIC_RELAXED) <
-		       GUARDIAN_LISTENERS_MAX;
+	ret_ready->filters = (uint32_t)supervisor->filters;
+	return !supervisor->is_broken && __atomic_load_n(&supervisor->listener_count,
+							 __ATOMIC_RELAXED) < GUARDIAN_LISTENERS_MAX;
 }
 
 static int hold_connection(void *data, int connection)

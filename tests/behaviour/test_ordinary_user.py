@@ -20,12 +20,13 @@ TESTS = {
     "changed": ("Removed.test_everybody_says_removed",),
     "versions": (),
     "versions_store": (),
+    "exec_supervised": ("OrdinaryUser.test_privileges",),
     "damaged": (),
     "fail_on": (),
     "limits": (),
     "terminal": (),
 }
-SHORT = ("unreported", "guard", "report", "changed")
+SHORT = ("unreported", "guard", "report", "changed", "exec_supervised")
 BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 
 

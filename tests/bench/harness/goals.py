@@ -32,6 +32,8 @@ ALL = {
     "journal writers": Goal("journal, 64 writers", "≤ 2 × one writer, per event", 2, "mapped, 64", "cpu_to", "mapped, 1"),
     "tracked files": Goal("10⁶ tracked files, look-up", "≤ 2 × that of 10²", 2, "1,000,000 files", "wall_to", "100 files"),
     "bytes of a file": Goal("10⁶ tracked files, memory", "≤ 256 bytes each", 256, "1,000,000 files", "bytes_each"),
+    "auto": Goal("`--via auto`, what the library observes", "as `--via preload`, within 5 %", 1.05, "auto", "wall_to", "substitute"),
+    "static start": Goal("start of a static program by `--via auto`", "≤ bare + 0.5 ms", 500000, "auto", "more_ns_than", "bare"),
     "supervised open": Goal("supervise, per trapped open", "≤ bare + 5 µs", 5000, "supervise", "more_ns_than", "bare"),
 }
 

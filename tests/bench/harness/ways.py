@@ -46,11 +46,15 @@ class Seen(Way):
         self.name, self.via, self.description = name, via, description
         self.journal = journal
         self.static = via != "preload"
-        self.library = "libseen.so" if via in ("preload", "both") else ""
+        self.library = "" if via == "supervise" else "libseen.so"
         self.filtered = via in ("supervise", "both")
         self.can = tuple(ability for ability in ABILITIES if ability != "static" or self.static)
         self.records = "every file read, written, changed, executed, with content hashes where needed; answers repeats" + (
             "" if journal else "; no journal")
+
+    @property
+    def filtered_static(self):
+        return self.static  # with "auto" these alone
 
     def session(self, place):
         return "bench-%s-%s" % (self.name.replace(" ", "-"), place.session)
@@ -110,6 +114,7 @@ ALL = {way.name: way for way in (
     Seen("substitute", "preload", "`seen run --via preload`, as it is used: mode substitute, journal on"),
     Seen("supervise", "supervise", "the same by `--via supervise`: no library, a filter and a supervisor"),
     Seen("both", "both", "the same by `--via both`"),
+    Seen("auto", "auto", "the same by `--via auto`: the library, and the supervisor for what it does not reach"),
     Floor(),
     *others(),
 )}

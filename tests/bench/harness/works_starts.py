@@ -1,4 +1,6 @@
 """Process starts."""
+import os
+
 from . import ways as all_ways
 from .place import Failed
 from .works import Spawn, Work
@@ -18,10 +20,33 @@ class Whole(Work):
         return self.place.whole
 
 
+class StaticStart(Spawn):
+    """A program that no library gets into: below a filter from the beginning, or from its exec on."""
+    STARTS = 50
+
+    def __init__(self, place):
+        super().__init__(place, "starts", "start of a static program", [os.path.join(place.top, "bin", "bench_viewer"), os.devnull], self.STARTS,
+                         goals=("static start",), repeats=6, ways=("bare", "substitute", "supervise", "both", "auto", "floor"))
+
+    def prepare(self):
+        self.place.make_static()
+
+
+class AutoStart(Spawn):
+    """What `--via auto` costs where nothing is supervised."""
+    bases = ("bare", "injected", "substitute")
+
+    def __init__(self, place):
+        super().__init__(place, "starts", "start of /bin/true by --via auto", ["/bin/true"], 50, goals=("auto",), repeats=8,
+                         ways=("bare", "injected", "substitute", "auto"))
+
+
 def works(place):
     return [
         Spawn(place, "starts", "start of /bin/true", ["/bin/true"], 20, goals=("start",), repeats=12, ways=all_ways.EVERY),
         Spawn(place, "starts", "start of bash -c true", ["bash", "-c", "true"], 20, repeats=3, ways=all_ways.TRACED),
+        StaticStart(place),
+        AutoStart(place),
         Whole(place),
         # So few files that it is the start that takes the time.
         GitStatus(place, 20, "start of git status, %s files", all_ways.TRACED, 10, (), "starts"),
