@@ -29,7 +29,7 @@
 #include "tracker/process/process_slot.h"
 
 enum {
-	REQUEST_WAIT_MS = 100, /* until the supervisor is ready */
+	REQUEST_WAIT_MS = 100, /* until the supervisor is ready; while it runs, more often */
 	REQUEST_MAGIC = 0x73656531,
 };
 
@@ -80,7 +80,8 @@ int request_count_filters(void);
  *
  * Returns MECHANISM_SUPERVISOR; else nothing was changed, but for no_new_privs where the filter was
  * refused behind it, and the program is to be started plainly.
- * At most REQUEST_WAIT_MS before the filter is there.  Raw calls and the stack alone, no descriptor
+ * At most REQUEST_WAIT_MS before the filter is there, or 20 times as long where the supervisor runs
+ * and has no processor.  Raw calls and the stack alone, no descriptor
  * stays open: for use between vfork and exec. */
 enum mechanism request_supervision(const struct request_start *start);
 

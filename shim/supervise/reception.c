@@ -2,6 +2,7 @@
 #include "shim/supervise/reception.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ enum {
 	PATIENCE_NS = 1000000000,
 	EVENTS_AT_ONCE = 32,
 	NO_CONNECTION = -1,
+	PAUSE_MS = 5,
 };
 
 struct connection {
@@ -194,6 +196,9 @@ void reception_tend(struct reception *reception)
 		int fd = accept4(reception->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
 			welcome(reception, fd);
+		else if (errno != EAGAIN &&
+			 errno != ECONNABORTED) /* no descriptor is left: later */
+			(void)poll(NULL, 0, PAUSE_MS);
 	}
 }
 

@@ -39,6 +39,7 @@
 
 enum {
 	THREADS = 4,
+	TENDED_MAX = 64, /* events, before the caller of supervise_tend() goes on */
 	STACK_BYTES = 1 << 20,
 	NO_WAIT_NS = 1500, /* a thread that was put to sleep and woken again takes longer */
 };
@@ -502,7 +503,9 @@ bool supervise_tend(struct supervisor *supervisor)
 	struct epoll_event event;
 	uint64_t count;
 
-	while (epoll_wait(supervisor->events, &event, 1, 0) > 0) {
+	/* Not for as long as there is something: programs may ask faster than that, and the caller has
+	 * other things to wait for. */
+	for (int i = 0; i < TENDED_MAX && epoll_wait(supervisor->events, &event, 1, 0) > 0; i++) {
 		int fd = event.data.fd;
 		if (fd == supervisor->listener) {
 			(void)epoll_ctl(supervisor->events, EPOLL_CTL_DEL, fd, NULL);

@@ -45,17 +45,24 @@ _Noreturn static void serve(int socket)
 
 static void start(void)
 {
+	char path[128];
 	int socket;
 
 	world_open(&world, NULL);
-	must(supervise_bind(world.root, RUN, &socket) == 0);
 	serving = fork();
 	must(serving >= 0);
 	if (serving == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* Here: whose socket it is tells whose state matters. */
+		must(supervise_bind(world.root, RUN, &socket) == 0);
 		serve(socket);
 	}
-	must(close(socket) == 0);
+	(void)snprintf(path, sizeof(path), "%s/exec-%d", world.root, RUN);
+	for (int waited = 0; access(path, F_OK) < 0; waited++) {
+		must(waited < WAIT_MS);
+		(void)usleep(1000);
+	}
+	(void)usleep(10000); /* bound, and soon listened to */
 }
 
 static void stop(void)
