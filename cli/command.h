@@ -20,6 +20,8 @@
 	COMMAND(story, "steps: commands and changes", 0) \
 	COMMAND(diff, "what a session changed", 0) \
 	COMMAND(restore, "bring a kept version back", 0) \
+	COMMAND(undo, "take changes back", 0) \
+	COMMAND(redo, "take the last undo back", 0) \
 	COMMAND(context, "instructions for a path", 0) \
 	COMMAND(log, "accesses, by whom, results", 0) \
 	COMMAND(export, "the log in other formats", 0) \

@@ -170,9 +170,6 @@ static int apply(struct applying *applying, int plan_fd, const char *workspace,
 		unstage(applying, result);
 		remove_staging(applying, staging);
 	}
-	/* What is not on the disk yet is not done. */
-	if (result->error == 0 && syncfs(plan_fd) < 0)
-		result->error = -errno;
 	count(applying->plan, result);
 	return result->error;
 }

@@ -294,8 +294,13 @@ static int write_in_place(struct doing *doing, int from, int to)
 
 int apply_write(struct doing *doing)
 {
-	if (!doing_is_found(doing) &&
-	    !(doing->applying->again && doing->exists && doing->now.ino == doing->item->found.ino))
+	bool same_inode = doing->exists && doing->now.ino == doing->item->found.ino &&
+			  doing->now.dev == doing->item->found.dev;
+
+	/* Another of its names may have been written by now. */
+	if (!doing_is_found(doing) && same_inode && is_made(doing))
+		return DOING_DONE;
+	if (!doing_is_found(doing) && !(doing->applying->again && same_inode))
 		return DOING_CHANGED;
 	int from = doing->content ? tree_record_open(doing->applying->records, doing->content)
 				  : -ENODATA;

@@ -1,9 +1,9 @@
 /* What an undo changes, on record: see operation_log.h. */
 #include "cli/undo/operation_log.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +12,6 @@
 
 #include "cli/undo/file_copy.h"
 #include "cli/undo/operation.h"
-#include "cli/undo/pack_reader.h"
 #include "tracker/content/pack_check.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/sys/sys.h"
@@ -21,12 +20,31 @@ enum { NOTES_MAX = 4, PIECES = 4 };
 
 #define NO_PLACE UINT64_MAX
 
+/* The number behind the last part that is there: an interrupted one may have left the last torn. */
+static int next_part(int directory, uint32_t *ret_number)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+	uint32_t number;
+
+	*ret_number = 0;
+	if (!stream) {
+		int error = -errno;
+		if (copy >= 0)
+			(void)close(copy);
+		return error;
+	}
+	for (struct dirent *entry; (entry = readdir(stream));)
+		if (pack_is_part_name(entry->d_name, &number) && number >= *ret_number)
+			*ret_number = number + 1;
+	(void)closedir(stream);
+	return 0;
+}
+
 int operation_log_open(int directory, uint32_t number, struct operation_log *ret_log)
 {
-	char name[OPERATION_NAME_BYTES], path[64];
-	struct pack_reader reader;
-	struct pack_entry entry;
-	int got;
+	char name[OPERATION_NAME_BYTES];
+	uint32_t part;
 
 	*ret_log = (struct operation_log){ .directory = -1, .part = -1 };
 	operation_name(number, name);
@@ -35,20 +53,10 @@ int operation_log_open(int directory, uint32_t number, struct operation_log *ret
 	if (ret_log->directory < 0)
 		return -errno;
 	ret_log->buffer = malloc(PACK_INLINE_BYTES_MAX);
-	if (!ret_log->buffer)
-		return -ENOMEM;
-	/* Behind what an interrupted one wrote, in a part of its own: the last may be torn. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", ret_log->directory);
-	int error = pack_reader_open(path, &reader);
-	if (error < 0)
-		return error;
-	while ((got = pack_reader_next(&reader, &entry)) > 0)
-		;
-	if (reader.part_count)
-		ret_log->next = ((uint64_t)reader.parts[reader.part_count - 1] + 1) *
-				PACK_PART_BYTES;
-	pack_reader_close(&reader);
-	return got;
+	int error = ret_log->buffer ? next_part(ret_log->directory, &part) : -ENOMEM;
+	if (error == 0)
+		ret_log->next = (uint64_t)part * PACK_PART_BYTES;
+	return error;
 }
 
 void operation_log_close(struct operation_log *log)

@@ -143,6 +143,7 @@ static int write_all(int fd, const void *bytes, size_t size_bytes)
 static int write_file(struct schedule *plan, int directory)
 {
 	static const char FRESH[] = OPERATION_PLAN ".new";
+	(void)unlinkat(directory, FRESH, 0);
 	int fd = openat(directory, FRESH, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -175,7 +176,8 @@ int schedule_write(struct schedule *plan, int directory)
 	plan->head.text_bytes = plan->text_bytes;
 	plan->head.check = check_of(plan);
 	operation_name(plan->head.number, name);
-	if (mkdirat(directory, name, 0700) < 0)
+	/* One that was killed before its plan was written leaves the directory. */
+	if (mkdirat(directory, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int error = fd < 0 ? -errno : write_file(plan, fd);

@@ -47,6 +47,26 @@ const struct tree_change *making_carrier(const struct making *making,
 
 /* ---- contents ---- */
 
+/* The same for what was kept without being read: by a hard link, which may be this very file. */
+static bool has_kept_content(const struct making *making, const struct tree_entry *wanted, int fd,
+			     const struct stat *stat)
+{
+	struct content kept_content, content;
+	struct stat kept_stat;
+	int kept = tree_entry_open(making->records, wanted);
+
+	if (kept < 0)
+		return false;
+	bool same = fstat(kept, &kept_stat) == 0 && kept_stat.st_dev == stat->st_dev &&
+		    kept_stat.st_ino == stat->st_ino;
+	if (!same)
+		same = content_of_descriptor(fd, wanted->size_bytes, &content) == 0 &&
+		       content_of_descriptor(kept, wanted->size_bytes, &kept_content) == 0 &&
+		       version_equal(&content.version, &kept_content.version);
+	(void)close(kept);
+	return same;
+}
+
 bool making_has_content(const struct making *making, const struct tree_entry *wanted,
 			const char *path)
 {
@@ -65,15 +85,17 @@ bool making_has_content(const struct making *making, const struct tree_entry *wa
 		free(kept);
 		return same;
 	}
-	if (version_is_none(&wanted->version))
-		return false;
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-	    (uint64_t)stat.st_size == wanted->version.size_bytes &&
-	    content_of_descriptor(fd, (uint64_t)stat.st_size, &content) == 0)
-		same = version_equal(&content.version, &wanted->version);
+	    (uint64_t)stat.st_size == wanted->size_bytes) {
+		if (version_is_none(&wanted->version))
+			same = has_kept_content(making, wanted, fd, &stat);
+		else
+			same = content_of_descriptor(fd, (uint64_t)stat.st_size, &content) == 0 &&
+			       version_equal(&content.version, &wanted->version);
+	}
 	(void)close(fd);
 	return same;
 }
@@ -90,6 +112,17 @@ static bool is_meant(const struct making *making, const char *path)
 	return !making->options->paths;
 }
 
+/* A directory that must be there again for a path that is meant. */
+static bool is_above_meant(const struct making *making, const struct tree_change *change)
+{
+	if (!change->before.exists || change->after.exists || !S_ISDIR(change->before.mode))
+		return false;
+	for (char *const *paths = making->options->paths; paths && *paths; paths++)
+		if (argument_is_below(*paths, change->path))
+			return true;
+	return false;
+}
+
 static bool is_already(const struct making *making, const struct tree_change *change)
 {
 	const struct tree_entry *was = &change->before, *now = &change->after;
@@ -102,18 +135,32 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 		    !was->attributes;
 	if (!same || S_ISDIR(was->mode) || was->content == TREE_NO_CONTENT)
 		return same && was->rdev == now->rdev;
-	if (!S_ISLNK(was->mode) && was->mtime_ns != now->mtime_ns)
+	bool same_inode = was->dev == now->dev && was->ino == now->ino;
+	if ((same_inode || making->options->times) && !S_ISLNK(was->mode) &&
+	    was->mtime_ns != now->mtime_ns)
 		return false;
-	if (was->dev == now->dev && was->ino == now->ino && was->mtime_ns == now->mtime_ns)
+	if (same_inode && was->mtime_ns == now->mtime_ns)
 		return was->size_bytes == now->size_bytes;
-	return was->content == TREE_KEPT && making_has_content(making, was, change->path);
+	/* Another file: it may not be one that has other names, or had. */
+	return was->content == TREE_KEPT && was->nlink <= 1 && now->nlink <= 1 &&
+	       making_has_content(making, was, change->path);
+}
+
+/* Can its content be read?  Asked before anything is done. */
+static bool is_sound(const struct making *making, const struct tree_entry *wanted)
+{
+	int fd = wanted->content == TREE_KEPT ? tree_entry_open(making->records, wanted) : 0;
+
+	if (wanted->content == TREE_KEPT && fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
 }
 
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
 {
 	bool force = making->options->force;
 
-	if (!is_meant(making, change->path) &&
+	if (!is_meant(making, change->path) && !is_above_meant(making, change) &&
 	    (!change->moved_from || !is_meant(making, change->moved_from)) &&
 	    (!change->moved_to || !is_meant(making, change->moved_to)))
 		return FATE_APART;
@@ -125,7 +172,7 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 		return FATE_LEFT + SCHEDULE_CONFLICT;
 	if (change->left == TREE_CHANGED_SINCE && !force)
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
-	return FATE_OPEN;
+	return is_sound(making, &change->before) ? FATE_OPEN : FATE_LEFT + SCHEDULE_DAMAGED;
 }
 
 static bool is_left(unsigned fate)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,6 +71,29 @@ static int link_group(struct making *making, const struct schedule_name *names, 
 
 /* ---- names that no record is about ---- */
 
+/* Where a file that no record is about is when the plan is done. */
+static bool final_path(const struct making *making, const char *path, char *ret_path,
+		       size_t capacity)
+{
+	const struct tree_change *change = making_find(making, path);
+
+	if (change && making->fates[change - making->changes->changes] == FATE_OPEN)
+		return false;
+	if (snprintf(ret_path, capacity, "%s", path) >= (int)capacity)
+		return false;
+	for (char *slash; (slash = strrchr(ret_path, '/')) && slash != ret_path;) {
+		*slash = '\0';
+		const struct tree_change *above = making_find(making, ret_path);
+		if (!above || !above->moved_from)
+			continue;
+		size_t length = strlen(ret_path);
+		bool open = making->fates[above - making->changes->changes] == FATE_OPEN;
+		return snprintf(ret_path, capacity, "%s%s", open ? above->moved_from : above->path,
+				path + length) < (int)capacity;
+	}
+	return snprintf(ret_path, capacity, "%s", path) < (int)capacity;
+}
+
 /* The file of that number in the workspace, where it has the content that is wanted. */
 static int link_found(struct making *making, const struct schedule_name *names, size_t count,
 		      const FTSENT *entry)
@@ -78,6 +102,7 @@ static int link_found(struct making *making, const struct schedule_name *names, 
 					     struct tree_entry){ .dev = entry->fts_statp->st_dev,
 								 .ino = entry->fts_statp->st_ino },
 				     .path = "" };
+	char path[PACK_PATH_BYTES_MAX + 1];
 
 	for (size_t i = 0, same; i < count; i += same) {
 		for (same = 1; i + same < count && is_same_inode(&names[i], &names[i + same]);
@@ -86,10 +111,9 @@ static int link_found(struct making *making, const struct schedule_name *names, 
 		if (!is_same_inode(&names[i], &key) || holder(&names[i], same) ||
 		    !making_has_content(making, names[i].wanted, entry->fts_path))
 			continue;
-		const struct tree_change *change = making_find(making, entry->fts_path);
-		if (change && making->fates[change - making->changes->changes] == FATE_OPEN)
+		if (!final_path(making, entry->fts_path, path, sizeof(path)))
 			continue; /* it will not be there */
-		return link_group(making, &names[i], same, entry->fts_path);
+		return link_group(making, &names[i], same, path);
 	}
 	return 0;
 }

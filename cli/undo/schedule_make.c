@@ -89,7 +89,9 @@ static int add_meta(struct making *making, const char *path, const struct tree_e
 		    const struct tree_entry *found)
 {
 	bool directory = S_ISDIR(wanted->mode);
-	bool time = wanted->mtime_ns != found->mtime_ns && (!directory || making->options->times);
+	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
+	bool time = wanted->mtime_ns != found->mtime_ns &&
+		    (making->options->times || (same_inode && !directory));
 
 	if (!time && ((mode_of(wanted) ^ found->mode) & PERMISSIONS) == 0 &&
 	    wanted->uid == found->uid && wanted->gid == found->gid)
@@ -110,9 +112,11 @@ static int add_adjust(struct making *making, const char *path, const struct tree
 
 	if (error < 0)
 		return error;
-	if (S_ISDIR(wanted->mode) ||
-	    (wanted->content == TREE_DISK && ((wanted->mode ^ found->mode) & S_IFMT) == 0) ||
-	    (wanted->content == TREE_KEPT && ((wanted->mode ^ found->mode) & S_IFMT) == 0 &&
+	/* Another file that has other names is not to be changed. */
+	bool is_apart = same_inode || (wanted->nlink <= 1 && found->nlink <= 1);
+	bool same_type = ((wanted->mode ^ found->mode) & S_IFMT) == 0;
+	if (S_ISDIR(wanted->mode) || (wanted->content == TREE_DISK && same_type) ||
+	    (wanted->content == TREE_KEPT && same_type && is_apart &&
 	     making_has_content(making, wanted, disk_path))) {
 		if (same_inode && wanted->nlink > 1 && !S_ISDIR(wanted->mode))
 			error = making_add_name(making, path, wanted, SCHEDULE_NAME_HOLDS);

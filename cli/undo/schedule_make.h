@@ -10,6 +10,7 @@ enum schedule_reason {
 	SCHEDULE_EXTERNAL, /* an external program changed it since */
 	SCHEDULE_CONFLICT, /* a later step changed it */
 	SCHEDULE_LOST,     /* its content, or whether it was there, is not known: `lost` */
+	SCHEDULE_DAMAGED,  /* what was kept of it is damaged, or gone */
 	SCHEDULE_OCCUPIED, /* what was renamed cannot go back: something else is there */
 };
 

@@ -223,6 +223,26 @@ static struct tree_object *object_of(struct tree_walk *walk, struct tree_node *n
 	return object;
 }
 
+static bool is_held(const struct tree_record *record)
+{
+	return record->held == PACK_INLINE || record->held == PACK_LINK ||
+	       record->held == PACK_REFLINK || record->held == PACK_COPY;
+}
+
+/* The state that a record tells, with the bytes that it holds; or with those that a later one holds,
+ * where they were not changed in between. */
+static void set_bytes(struct tree_object *object, const struct tree_record *record)
+{
+	bool same = object->record && object->bytes == TREE_BYTES_RECORD &&
+		    object->state.size_bytes == record->before.size_bytes &&
+		    object->state.mtime_ns == record->before.mtime_ns;
+
+	object->state = record->before;
+	object->bytes = TREE_BYTES_RECORD;
+	if (is_held(record) || !same)
+		object->record = record;
+}
+
 static int back_removed(struct tree_walk *walk, struct tree_node *node,
 			const struct tree_record *record)
 {
@@ -246,9 +266,7 @@ static int back_removed(struct tree_walk *walk, struct tree_node *node,
 		return -ENOMEM;
 	if (!same) /* else the call was not made: the thing is there yet */
 		node->current = TREE_CURRENT_NONE;
-	object->state = *state;
-	object->bytes = TREE_BYTES_RECORD;
-	object->record = record;
+	set_bytes(object, record);
 	node->state = TREE_OBJECT;
 	node->bytes = true;
 	return 0;
@@ -263,9 +281,7 @@ static int back_content(struct tree_walk *walk, struct tree_node *node,
 		return -ENOMEM;
 	if (!record->failed)
 		note_changed(object->inode);
-	object->state = record->before;
-	object->bytes = TREE_BYTES_RECORD;
-	object->record = record;
+	set_bytes(object, record);
 	node->state = TREE_OBJECT;
 	node->bytes = true;
 	return 0;
@@ -318,7 +334,9 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 		made->inode = inode;
 	touch(walk, made, record);
 	int error = make_absent(walk, made);
-	if (error == 0 && inode->object && node->state == TREE_INHERITS) {
+	bool written = inode->object && (inode->object->bytes == TREE_BYTES_CURRENT ||
+					 is_held(inode->object->record));
+	if (error == 0 && written && node->state == TREE_INHERITS) {
 		/* What was written by the other name is written here. */
 		touch(walk, node, record);
 		node->state = TREE_OBJECT;
@@ -420,10 +438,23 @@ static int note_after(struct tree_walk *walk, const struct tree_record *record)
 
 	if (!node)
 		return -ENOMEM;
-	note_left(inode, &record->before);
+	if (record->flags & (PACK_SHARED | PACK_MAPPED))
+		note_changed(inode); /* what goes on writing to it is not seen */
+	else
+		note_left(inode, &record->before);
 	if (!node->inode && node->state == TREE_INHERITS)
 		node->inode = inode;
 	return 0;
+}
+
+/* A descriptor or mapping was left open: what it writes is taken for the session's. */
+static int note_open(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = record->before.ino ? inode_get(walk, &record->before) : NULL;
+
+	if (inode)
+		note_changed(inode);
+	return inode || !record->before.ino ? 0 : -ENOMEM;
 }
 
 /* ---- the walk ---- */
@@ -470,6 +501,8 @@ static int back_one(struct tree_walk *walk, const struct tree_record *record)
 int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 {
 	walk->records++;
+	if (record->kind == PACK_OPEN)
+		return note_open(walk, record);
 	if (!is_about_name(record) || (has_other_path(record) && record->other[0] != '/'))
 		return 0;
 	if (record->kind == PACK_AFTER)
@@ -484,6 +517,8 @@ int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
 {
 	walk->records++;
+	if (record->kind == PACK_OPEN)
+		return note_open(walk, record);
 	if (!is_about_name(record))
 		return 0;
 	if (record->kind == PACK_AFTER)

@@ -1,0 +1,185 @@
+/* Which undo records are meant: see undo_range.h. */
+#include "cli/undo/undo_range.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/argument.h"
+
+int undo_ranges_read(const struct steps *steps, const struct tree_records *records, int directory,
+		     struct undo_ranges *ret_ranges)
+{
+	uint32_t *numbers = NULL;
+	size_t count = 0;
+	int error = operation_list(directory, &numbers, &count);
+
+	*ret_ranges = (struct undo_ranges){ .steps = steps, .records = records };
+	if (error == 0) {
+		ret_ranges->heads = calloc(count + 1, sizeof(*ret_ranges->heads));
+		error = ret_ranges->heads ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < count && error == 0; i++)
+		if (operation_read_head(directory, numbers[i],
+					&ret_ranges->heads[ret_ranges->head_count]) == 0)
+			ret_ranges->head_count++;
+	free(numbers);
+	return error;
+}
+
+void undo_ranges_free(struct undo_ranges *ranges)
+{
+	free(ranges->heads);
+	*ranges = (struct undo_ranges){ .steps = NULL };
+}
+
+uint32_t undo_range_unfinished(const struct undo_ranges *ranges)
+{
+	for (size_t i = 0; i < ranges->head_count; i++)
+		if (ranges->heads[i].state == OPERATION_STARTED)
+			return ranges->heads[i].number;
+	return 0;
+}
+
+uint32_t undo_range_next(const struct undo_ranges *ranges)
+{
+	return ranges->head_count ? ranges->heads[ranges->head_count - 1].number + 1 : 1;
+}
+
+/* ---- what was undone ---- */
+
+static uint32_t step_of(const struct undo_ranges *ranges, const struct tree_record *record)
+{
+	const struct step *step = steps_of_change(ranges->steps, record->process, record->time_ns);
+
+	return step ? step->number : 0;
+}
+
+static bool is_change(const struct tree_record *record)
+{
+	return !record->failed && record->kind != PACK_AFTER && record->kind != PACK_OPEN &&
+	       record->kind != PACK_EXCLUDED && record->kind != PACK_BOUNDARY;
+}
+
+/* Was this record, of a process of the session, taken back whole? */
+static bool is_undone(const struct undo_ranges *ranges, const struct tree_record *record)
+{
+	for (size_t i = 0; i < ranges->head_count; i++) {
+		const struct operation_head *head = &ranges->heads[i];
+		if (head->kind == OPERATION_UNDO && head->state == OPERATION_DONE &&
+		    !head->redone_by && !(head->flags & OPERATION_PATHS) &&
+		    record->place < head->behind_place && record->place >= head->from_place &&
+		    record->time_ns >= head->from_time_ns &&
+		    (head->step == 0 || head->step == step_of(ranges, record)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_below_any(const char *path, char *const *paths)
+{
+	for (; path[0] == '/' && *paths; paths++)
+		if (argument_is_below(path, *paths))
+			return true;
+	return false;
+}
+
+uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths)
+{
+	for (size_t i = ranges->records->count; i-- > 0;) {
+		const struct tree_record *record = &ranges->records->records[i];
+		if (record->operation || !is_change(record) ||
+		    (paths && !is_below_any(record->path, paths) &&
+		     !is_below_any(record->other, paths)))
+			continue;
+		uint32_t step = step_of(ranges, record);
+		if (step && !is_undone(ranges, record))
+			return step;
+	}
+	return 0;
+}
+
+/* ---- ranges ---- */
+
+static enum tree_selection select_step(const struct tree_record *record, void *data)
+{
+	const struct undo_ranges *ranges = data;
+
+	if (record->operation || is_undone(ranges, record))
+		return TREE_NEUTRAL;
+	return step_of(ranges, record) == ranges->step ? TREE_SELECTED : TREE_OTHER;
+}
+
+void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range)
+{
+	const struct tree_records *records = ranges->records;
+	size_t first = 0;
+	bool alone = true;
+
+	while (first < records->count &&
+	       (records->records[first].operation || !is_change(&records->records[first]) ||
+		step_of(ranges, &records->records[first]) != step))
+		first++;
+	*ret_range = (struct tree_range){ .from_place = UINT64_MAX };
+	if (first == records->count)
+		return;
+	ranges->step = step;
+	ret_range->from_place = records->records[first].place;
+	for (size_t i = first; i < records->count && alone; i++) {
+		const struct tree_record *record = &records->records[i];
+		alone = record->operation || !is_change(record) ||
+			step_of(ranges, record) == step || is_undone(ranges, record);
+	}
+	if (alone)
+		return; /* what came behind it was taken back: all is meant */
+	ret_range->select = select_step;
+	ret_range->data = ranges;
+}
+
+void undo_range_since(const struct undo_ranges *ranges, const struct step_point *point,
+		      struct tree_range *ret_range)
+{
+	const struct tree_records *records = ranges->records;
+	size_t first = 0;
+
+	while (first < records->count && (records->records[first].operation ||
+					  records->records[first].time_ns < point->time_ns))
+		first++;
+	*ret_range = (struct tree_range){
+		.from_place = first < records->count ? records->records[first].place : UINT64_MAX,
+		.from_time_ns = point->time_ns,
+	};
+}
+
+static enum tree_selection select_operation(const struct tree_record *record, void *data)
+{
+	const struct undo_ranges *ranges = data;
+
+	if (record->operation == ranges->operation)
+		return TREE_SELECTED;
+	return record->operation ? TREE_NEUTRAL : TREE_OTHER;
+}
+
+bool undo_range_redo(struct undo_ranges *ranges, struct tree_range *ret_range)
+{
+	const struct operation_head *undo = NULL;
+	bool alone = true;
+
+	for (size_t i = 0; i < ranges->head_count; i++)
+		if (ranges->heads[i].kind == OPERATION_UNDO && !ranges->heads[i].redone_by)
+			undo = &ranges->heads[i];
+	if (!undo)
+		return false;
+	ranges->operation = undo->number;
+	*ret_range = (struct tree_range){ .from_operation = undo->number };
+	for (size_t i = 0; i < ranges->records->count; i++) {
+		const struct tree_record *record = &ranges->records->records[i];
+		if (!record->operation && is_change(record) && record->place >= undo->behind_place)
+			alone = false;
+	}
+	if (alone)
+		return true; /* later ones were redone: all is meant */
+	ret_range->select = select_operation;
+	ret_range->data = ranges;
+	return true;
+}

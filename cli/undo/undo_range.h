@@ -1,0 +1,55 @@
+/*
+ * Which undo records `seen undo` and `seen redo` mean.
+ *
+ * What an undo took back, and was not redone, counts as never done: `--last` twice takes two steps
+ * back.  Where all that came behind a point is meant, the range has no selection, and gives exactly
+ * the state before the point.  Else records are selected by their step, and what later ones changed
+ * is a conflict.
+ */
+#ifndef SEEN_CLI_UNDO_RANGE_H
+#define SEEN_CLI_UNDO_RANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/undo/operation.h"
+#include "cli/undo/step.h"
+#include "cli/undo/tree_change.h"
+
+struct undo_ranges {
+	const struct steps *steps;
+	const struct tree_records *records;
+	struct operation_head *heads; /* of the operations, in their order */
+	size_t head_count;
+	/* of undo_range_step(), _redo(): */
+	uint32_t step;
+	uint32_t operation;
+};
+
+/* undo_ranges_read(): reads the operations of a session.
+ *
+ * directory: descriptor of its undo records.  ret_ranges: undo_ranges_free() it, in any case; the
+ * ranges below borrow it.  Returns 0 or a negative errno. */
+int undo_ranges_read(const struct steps *steps, const struct tree_records *records, int directory,
+		     struct undo_ranges *ret_ranges);
+void undo_ranges_free(struct undo_ranges *ranges);
+
+/* undo_range_unfinished(): the number of an operation that was interrupted; 0: none. */
+uint32_t undo_range_unfinished(const struct undo_ranges *ranges);
+
+/* undo_range_next(): the number of the next operation. */
+uint32_t undo_range_next(const struct undo_ranges *ranges);
+
+/* undo_range_last(): the last step that changed something, also below one of the paths (absolute,
+ * ended by NULL; NULL: anywhere), and was not undone.  0: none. */
+uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths);
+
+/* undo_range_step(): one step.  undo_range_since(): all from a point on.  undo_range_redo(): the last
+ * undo that was not redone; false: there is none. */
+void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range);
+void undo_range_since(const struct undo_ranges *ranges, const struct step_point *point,
+		      struct tree_range *ret_range);
+bool undo_range_redo(struct undo_ranges *ranges, struct tree_range *ret_range);
+
+#endif

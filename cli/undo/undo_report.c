@@ -1,0 +1,227 @@
+/* What `seen undo` and `seen redo` print: see undo_report.h. */
+#include "cli/undo/undo_report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/argument.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/text.h"
+#include "tracker/path/path.h"
+
+enum { LEFT_SHOWN_MAX = 50 };
+
+/* The part of a path that is below the workspace. */
+static const char *name_of(const char *workspace, const char *path)
+{
+	size_t length = strlen(workspace);
+
+	return argument_is_below(path, workspace) && path[length] == '/' ? path + length + 1 : path;
+}
+
+static const char *reason_of(const struct schedule_left *left)
+{
+	switch (left->reason) {
+	case SCHEDULE_EXTERNAL:
+		return "an external program changed it since";
+	case SCHEDULE_CONFLICT:
+		return "a later step changed it, too";
+	case SCHEDULE_DAMAGED:
+		return "what was kept of it is damaged";
+	case SCHEDULE_OCCUPIED:
+		return "another file has its place";
+	case SCHEDULE_LOST:
+		break;
+	}
+	return tree_lost_text(left->lost);
+}
+
+void undo_report_left(const struct undo_run *run)
+{
+	const struct schedule_report *report = &run->report;
+
+	for (size_t i = 0; i < report->left_count && i < LEFT_SHOWN_MAX; i++)
+		message("%s is left as it is: %s",
+			name_of(run->session.workspace, report->left[i].path),
+			reason_of(&report->left[i]));
+	if (report->left_count > LEFT_SHOWN_MAX)
+		message("and %zu more; --json lists all", report->left_count - LEFT_SHOWN_MAX);
+	for (size_t i = 0, shown = 0; i < run->records.count && shown < LEFT_SHOWN_MAX; i++) {
+		const struct tree_record *record = &run->records.records[i];
+		if (record->kind != PACK_EXCLUDED || record->place < run->range.from_place)
+			continue;
+		message("%s: nothing is kept below it, since it can be made again",
+			name_of(run->session.workspace, record->path));
+		shown++;
+	}
+	if (run->records.damaged)
+		message("%llu undo records of this session are damaged: what they held is not "
+			"known",
+			(unsigned long long)run->records.damaged);
+	if (run->records.dropped_parts)
+		message("the oldest undo records went for want of room ([undo] max_bytes)");
+}
+
+static const char *verb_of(enum schedule_verb verb, bool done)
+{
+	static const char *const VERBS[][2] = {
+		[SCHEDULE_VERB_RESTORE] = { "restore", "restored" },
+		[SCHEDULE_VERB_REMOVE] = { "remove", "removed" },
+		[SCHEDULE_VERB_RENAME] = { "rename", "renamed" },
+		[SCHEDULE_VERB_META] = { "reset the mode or time of", "reset the mode or time of" },
+	};
+
+	return VERBS[verb][done];
+}
+
+static void print_path(const struct undo_run *run, const char *path)
+{
+	char text[4 * PACK_PATH_BYTES_MAX + 1];
+
+	if (path_escape(name_of(run->session.workspace, path), text, sizeof(text)) >= 0)
+		(void)fputs(text, stdout);
+}
+
+static void print_line(const struct undo_run *run, const struct schedule_line *line, bool done)
+{
+	(void)printf("%s%s ", done ? "" : "would ", verb_of(line->verb, done));
+	if (line->verb == SCHEDULE_VERB_RENAME) {
+		print_path(run, line->from);
+		(void)printf(" to ");
+	}
+	print_path(run, line->path);
+	(void)printf("%s\n", line->directory ? "/" : "");
+}
+
+void undo_report_lines(const struct undo_run *run, const struct apply_result *result)
+{
+	for (size_t i = 0; i < run->report.line_count; i++)
+		print_line(run, &run->report.lines[i], result != NULL);
+}
+
+/* ---- what did not work ---- */
+
+static const char *why(int error)
+{
+	return error == -EBUSY       ? "it changed meanwhile"
+	       : error == -ENOTEMPTY ? "there are files in it that the session did not make"
+	       : error == -ENODATA   ? "its content is not kept any more"
+	       : error == -EBADMSG   ? "its kept content is damaged"
+	       : error == -ELOOP     ? "a symbolic link is on the way"
+				     : strerror(-error);
+}
+
+void undo_report_failed(const struct schedule *schedule, const struct apply_result *result,
+			const char *workspace)
+{
+	for (size_t i = 0, shown = 0; i < schedule->count && shown < LEFT_SHOWN_MAX; i++) {
+		const struct schedule_item *item = &schedule->items[i];
+		if (item->state != SCHEDULE_SKIPPED && item->state != SCHEDULE_FAILED)
+			continue;
+		message("%s is left as it is: %s",
+			name_of(workspace, schedule_text(schedule, item->path)),
+			why(result->errors[i]));
+		shown++;
+	}
+}
+
+int undo_report_code(const struct undo_run *run, const struct apply_result *result)
+{
+	bool conflict = result && result->skipped;
+	bool partly = result && result->failed;
+
+	for (size_t i = 0; i < run->report.left_count; i++)
+		if (run->report.left[i].reason == SCHEDULE_LOST ||
+		    run->report.left[i].reason == SCHEDULE_DAMAGED)
+			partly = true;
+		else
+			conflict = true;
+	return conflict ? EXIT_CODE_CONFLICT : partly ? EXIT_CODE_PARTLY : EXIT_CODE_OK;
+}
+
+/* ---- JSON ---- */
+
+static json_t *path_json(const struct undo_run *run, const char *path)
+{
+	return text_json(name_of(run->session.workspace, path));
+}
+
+static json_t *lines_json(const struct undo_run *run)
+{
+	static const char *const ACTIONS[] = {
+		[SCHEDULE_VERB_RESTORE] = "restore",
+		[SCHEDULE_VERB_REMOVE] = "remove",
+		[SCHEDULE_VERB_RENAME] = "rename",
+		[SCHEDULE_VERB_META] = "metadata",
+	};
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < run->report.line_count; i++) {
+		const struct schedule_line *line = &run->report.lines[i];
+		json_t *object = json_object();
+		(void)json_object_set_new(object, "action", json_string(ACTIONS[line->verb]));
+		(void)json_object_set_new(object, "path", path_json(run, line->path));
+		if (line->from)
+			(void)json_object_set_new(object, "from", path_json(run, line->from));
+		(void)json_object_set_new(object, "directory", json_boolean(line->directory));
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void add_left(json_t *array, const struct undo_run *run, const char *path, const char *kind,
+		     const char *reason)
+{
+	json_t *object = json_object();
+
+	(void)json_object_set_new(object, "path", path_json(run, path));
+	(void)json_object_set_new(object, "kind", json_string(kind));
+	(void)json_object_set_new(object, "reason", json_string(reason));
+	(void)json_array_append_new(array, object);
+}
+
+static json_t *left_json(const struct undo_run *run, const struct apply_result *result)
+{
+	static const char *const KINDS[] = {
+		[SCHEDULE_EXTERNAL] = "external", [SCHEDULE_CONFLICT] = "conflict",
+		[SCHEDULE_LOST] = "lost",         [SCHEDULE_DAMAGED] = "damaged",
+		[SCHEDULE_OCCUPIED] = "occupied",
+	};
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < run->report.left_count; i++)
+		add_left(array, run, run->report.left[i].path, KINDS[run->report.left[i].reason],
+			 reason_of(&run->report.left[i]));
+	for (size_t i = 0; result && i < run->schedule.count; i++) {
+		const struct schedule_item *item = &run->schedule.items[i];
+		if (item->state == SCHEDULE_SKIPPED || item->state == SCHEDULE_FAILED)
+			add_left(array, run, schedule_text(&run->schedule, item->path),
+				 item->state == SCHEDULE_SKIPPED ? "external" : "failed",
+				 why(result->errors[i]));
+	}
+	return array;
+}
+
+int undo_report_json(const struct undo_run *run, const struct apply_result *result)
+{
+	const struct undo_session *session = &run->session;
+	json_t *document = json_object();
+
+	(void)json_object_set_new(document, "schema", json_string("seen/undo/1"));
+	(void)json_object_set_new(document, "session", text_json(session->name));
+	(void)json_object_set_new(document, "workspace", text_json(session->workspace));
+	(void)json_object_set_new(
+		document, "operation",
+		json_string(run->request->kind == OPERATION_REDO ? "redo" : "undo"));
+	(void)json_object_set_new(document, "step",
+				  run->step ? json_integer(run->step) : json_null());
+	(void)json_object_set_new(document, "done", json_boolean(result != NULL));
+	(void)json_object_set_new(document, "changes", lines_json(run));
+	(void)json_object_set_new(document, "left", left_json(run, result));
+	(void)json_object_set_new(document, "unchanged",
+				  json_integer((json_int_t)run->report.same));
+	return text_json_print(document) == 0 ? EXIT_CODE_OK : EXIT_CODE_OUTPUT;
+}

@@ -1,0 +1,25 @@
+/* What `seen undo` and `seen redo` print. */
+#ifndef SEEN_CLI_UNDO_REPORT_H
+#define SEEN_CLI_UNDO_REPORT_H
+
+#include "cli/undo/apply.h"
+#include "cli/undo/undo_run.h"
+
+/* undo_report_left(): on stderr, before anything is done: what is left as it is, and why. */
+void undo_report_left(const struct undo_run *run);
+
+/* undo_report_lines(): on standard output: what is done, or would be.  result: NULL: nothing was
+ * done yet. */
+void undo_report_lines(const struct undo_run *run, const struct apply_result *result);
+
+/* undo_report_failed(): on stderr: items of a plan that were skipped or failed. */
+void undo_report_failed(const struct schedule *schedule, const struct apply_result *result,
+			const char *workspace);
+
+/* undo_report_json(): the document.  Returns an exit code. */
+int undo_report_json(const struct undo_run *run, const struct apply_result *result);
+
+/* undo_report_code(): the exit code of what was left, skipped or failed. */
+int undo_report_code(const struct undo_run *run, const struct apply_result *result);
+
+#endif

@@ -1,0 +1,335 @@
+/* The course of `seen undo` and `seen redo`: see undo_run.h. */
+#include "cli/undo/undo_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/text.h"
+#include "cli/session/owned.h"
+#include "cli/session/session.h"
+#include "cli/undo/apply.h"
+#include "cli/undo/undo_report.h"
+#include "tracker/content/pack_write.h"
+#include "tracker/sys/sys.h"
+
+static int failed(const struct undo_run *run, int error)
+{
+	if (error == -ENOMEM)
+		message("out of memory");
+	else
+		message("%s: %s", run->session.undo, session_explain(error));
+	return error == -ENOMEM ? EXIT_CODE_OUTPUT : EXIT_CODE_BAD_SESSION;
+}
+
+/* ---- may it be done now? ---- */
+
+/* A command of the session that still runs, but for the one that this process is of. */
+static const struct step *running(const struct undo_run *run)
+{
+	const struct steps *steps = &run->session.steps;
+	const struct step *own = steps_of_caller(steps);
+
+	for (size_t i = 0; run->session.session.segment.header && i < steps->count; i++)
+		if (&steps->steps[i] != own && steps->steps[i].kind == STEP_COMMAND &&
+		    steps_is_running(steps, &steps->steps[i], &run->session.session))
+			return &steps->steps[i];
+	return NULL;
+}
+
+static int check_running(const struct undo_run *run)
+{
+	const struct step *step = run->request->force ? NULL : running(run);
+
+	if (!step)
+		return EXIT_CODE_OK;
+	message("step %u still runs: %s; --force does not wait for it", step->number, step->text);
+	return EXIT_CODE_CONFLICT;
+}
+
+/* No other undo of the session may be at work. */
+static int lock(const struct undo_run *run)
+{
+	if (run->directory < 0 || flock(run->directory, LOCK_EX | LOCK_NB) == 0)
+		return EXIT_CODE_OK;
+	message("another undo of this session is at work");
+	return EXIT_CODE_CONFLICT;
+}
+
+/* What exists from now on is kept before it changes. */
+static void raise_boundary(const struct undo_run *run)
+{
+	const struct segment *segment = &run->session.session.segment;
+
+	if (segment->header)
+		(void)pack_boundary(segment, PACK_COMMAND);
+}
+
+/* ---- which records ---- */
+
+static int choose_step(struct undo_run *run)
+{
+	struct step_point point;
+	const char *word = run->request->step;
+
+	if (word) {
+		if (steps_point(&run->session.steps, word, &point) < 0 || point.number == 0) {
+			message("%s: no step of this session; `seen story` lists them", word);
+			return EXIT_CODE_NOTHING;
+		}
+		run->step = point.number;
+	} else {
+		run->step = undo_range_last(&run->ranges, run->request->paths);
+		if (!run->step) {
+			message("nothing to undo: no step of session %s changed %s",
+				run->session.name,
+				run->request->paths ? "that" : "anything that is not undone");
+			return EXIT_CODE_NOTHING;
+		}
+	}
+	undo_range_step(&run->ranges, run->step, &run->range);
+	return EXIT_CODE_OK;
+}
+
+static int choose(struct undo_run *run)
+{
+	struct step_point point;
+	const struct undo_request *request = run->request;
+
+	if (request->kind == OPERATION_REDO) {
+		if (undo_range_redo(&run->ranges, &run->range))
+			return EXIT_CODE_OK;
+		message("nothing to redo: session %s has no undo that was not redone",
+			run->session.name);
+		return EXIT_CODE_NOTHING;
+	}
+	if (request->all)
+		return EXIT_CODE_OK;
+	if (!request->since)
+		return choose_step(run);
+	int error = steps_point(&run->session.steps, request->since, &point);
+	if (error < 0) {
+		message("%s: neither a step of this session nor a time", request->since);
+		return EXIT_CODE_USAGE;
+	}
+	undo_range_since(&run->ranges, &point, &run->range);
+	return EXIT_CODE_OK;
+}
+
+/* ---- the plan ---- */
+
+static int make_plan(struct undo_run *run)
+{
+	const struct undo_request *request = run->request;
+	const struct schedule_options options = {
+		.workspace = run->session.workspace,
+		.paths = request->paths,
+		.force = request->force,
+		/* what was redone is as it was left */
+		.times = request->times || request->kind == OPERATION_REDO,
+		.number = undo_range_next(&run->ranges),
+	};
+	int error = tree_changes_read(&run->records, &run->range, &run->changes);
+
+	if (error == 0)
+		error = schedule_make(&run->records, &run->changes, &options, &run->schedule,
+				      &run->report);
+	if (error < 0)
+		return failed(run, error);
+	struct operation_head *head = &run->schedule.head;
+	head->kind = request->kind;
+	head->time_ns = sys_realtime_ns();
+	head->behind_place = run->records.next_place;
+	head->from_place = run->range.from_place;
+	head->from_time_ns = run->range.from_time_ns;
+	head->step = run->range.select ? run->step : 0;
+	head->reverses = request->kind == OPERATION_REDO ? run->ranges.operation : 0;
+	head->flags = (options.times ? OPERATION_TIMES : 0) |
+		      (request->force ? OPERATION_FORCE : 0) |
+		      (request->paths ? OPERATION_PATHS : 0);
+	return EXIT_CODE_OK;
+}
+
+static void summarize(const struct undo_run *run, const struct apply_result *result)
+{
+	char count[TEXT_NUMBER_BYTES];
+	const struct step *step = steps_numbered(&run->session.steps, run->step);
+	size_t lines = run->report.line_count;
+
+	if (step)
+		(void)printf("step %u: %s\n", step->number, step->text);
+	undo_report_lines(run, result);
+	(void)printf("%s%s path%s%s\n", result ? "" : "nothing was changed: this would change ",
+		     text_number(lines, count), text_plural(lines),
+		     !result                                ? ""
+		     : run->request->kind == OPERATION_REDO ? " redone; `seen undo` takes it back"
+							    : " undone; `seen redo` takes it back");
+}
+
+static int report(const struct undo_run *run, const struct apply_result *result)
+{
+	int code = undo_report_code(run, result);
+
+	if (result)
+		undo_report_failed(&run->schedule, result, run->session.workspace);
+	if (run->request->json) {
+		int shown = undo_report_json(run, result);
+		return message_exit_code(shown == EXIT_CODE_OK ? code : shown);
+	}
+	summarize(run, result);
+	return message_exit_code(code);
+}
+
+/* ---- doing it ---- */
+
+static int stopped(const struct undo_run *run, int error)
+{
+	message("%s stopped: %s; `seen undo --continue` does the rest",
+		run->request->kind == OPERATION_REDO ? "redo" : "undo", strerror(-error));
+	return EXIT_CODE_PARTLY;
+}
+
+static int do_plan(struct undo_run *run)
+{
+	struct apply_result result;
+	int error = schedule_write(&run->schedule, run->directory);
+
+	if (error < 0) {
+		message("nothing was changed: the plan, and what is there now, cannot be kept in "
+			"%s: %s",
+			run->session.undo, strerror(-error));
+		return EXIT_CODE_PARTLY;
+	}
+	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
+			   false, &result);
+	raise_boundary(run);
+	if (error == 0 && run->schedule.head.reverses)
+		error = operation_set_redone(run->directory, run->schedule.head.reverses,
+					     run->schedule.head.number);
+	int code = error < 0 ? stopped(run, error) : report(run, &result);
+	apply_result_free(&result);
+	return code;
+}
+
+/* `--continue`. */
+static int resume(struct undo_run *run)
+{
+	struct apply_result result;
+	char count[TEXT_NUMBER_BYTES];
+	uint32_t number = undo_range_unfinished(&run->ranges);
+	int error = number ? schedule_read(run->directory, number, &run->records, &run->schedule)
+			   : 0;
+
+	if (!number) {
+		message("nothing to continue: no undo of session %s was interrupted",
+			run->session.name);
+		return EXIT_CODE_NOTHING;
+	}
+	if (error < 0)
+		return failed(run, error);
+	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
+			   true, &result);
+	raise_boundary(run);
+	if (error == 0 && run->schedule.head.reverses)
+		error = operation_set_redone(run->directory, run->schedule.head.reverses, number);
+	int code = error < 0 ? stopped(run, error) : EXIT_CODE_OK;
+	if (code == EXIT_CODE_OK) {
+		undo_report_failed(&run->schedule, &result, run->session.workspace);
+		if (run->request->json)
+			code = undo_report_json(run, &result);
+		else
+			(void)printf("finished: %s steps of the plan done\n",
+				     text_number(result.done, count));
+		code = code == EXIT_CODE_OK ? undo_report_code(run, &result) : code;
+	}
+	apply_result_free(&result);
+	return code;
+}
+
+static int act(struct undo_run *run)
+{
+	const struct undo_request *request = run->request;
+	int code = EXIT_CODE_OK;
+
+	if (request->resumes)
+		return resume(run);
+	if (undo_range_unfinished(&run->ranges) && !request->dry_run) {
+		message("an undo of this session was interrupted: `seen undo --continue` finishes "
+			"it");
+		return EXIT_CODE_CONFLICT;
+	}
+	code = choose(run);
+	if (code == EXIT_CODE_OK)
+		code = make_plan(run);
+	if (code != EXIT_CODE_OK)
+		return code;
+	undo_report_left(run);
+	if (request->dry_run)
+		return report(run, NULL);
+	if (run->schedule.count)
+		return do_plan(run);
+	if (!run->report.left_count)
+		message("nothing to %s: all is as it was",
+			request->kind == OPERATION_REDO ? "redo" : "undo");
+	code = undo_report_code(run, NULL);
+	if (request->json && undo_report_json(run, NULL) != EXIT_CODE_OK)
+		return EXIT_CODE_OUTPUT;
+	return code == EXIT_CODE_OK ? EXIT_CODE_NOTHING : code;
+}
+
+static int read_and_act(struct undo_run *run)
+{
+	int code = run->request->dry_run ? EXIT_CODE_OK : lock(run);
+
+	if (code == EXIT_CODE_OK && !run->request->dry_run)
+		code = check_running(run);
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (!run->request->dry_run)
+		raise_boundary(run);
+	int error = tree_records_read(run->session.undo, &run->records);
+	if (error == 0)
+		error = undo_ranges_read(&run->session.steps, &run->records, run->directory,
+					 &run->ranges);
+	return error < 0 ? failed(run, error) : act(run);
+}
+
+int undo_run(const struct config *config, const char *name, const struct undo_request *request)
+{
+	struct undo_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	run->request = request;
+	run->directory = -1;
+	int code = undo_session_find(config, name, &run->session);
+	if (code == EXIT_CODE_OK) {
+		int error = session_open_directory(AT_FDCWD, run->session.undo, &run->directory);
+		if (error == -ENOENT) {
+			message("session %s keeps nothing for undo: [undo] enable was off, or "
+				"nothing was changed",
+				run->session.name);
+			code = EXIT_CODE_NOTHING;
+		} else {
+			code = error < 0 ? failed(run, error) : read_and_act(run);
+		}
+		schedule_free(&run->schedule);
+		schedule_report_free(&run->report);
+		tree_changes_free(&run->changes);
+		undo_ranges_free(&run->ranges);
+		tree_records_close(&run->records);
+		if (run->directory >= 0)
+			(void)close(run->directory);
+		undo_session_close(&run->session);
+	}
+	free(run);
+	return code;
+}

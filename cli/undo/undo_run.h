@@ -1,0 +1,39 @@
+/* The course of `seen undo` and `seen redo`: finding the session, the plan, doing it, the report. */
+#ifndef SEEN_CLI_UNDO_RUN_H
+#define SEEN_CLI_UNDO_RUN_H
+
+#include <stdbool.h>
+
+#include "cli/undo/operation.h"
+#include "cli/undo/schedule_make.h"
+#include "cli/undo/tree_change.h"
+#include "cli/undo/undo_range.h"
+#include "cli/undo/undo_session.h"
+
+struct undo_request {
+	enum operation_kind kind;
+	bool dry_run, force, times, json;
+	bool resumes; /* --continue */
+	bool all, last;
+	const char *step, *since; /* NULL: not given */
+	char **paths;             /* absolute, ended by NULL; NULL: all */
+};
+
+struct undo_run {
+	const struct undo_request *request;
+	struct undo_session session;
+	int directory; /* of the undo records; -1: there are none */
+	struct tree_records records;
+	struct undo_ranges ranges;
+	struct tree_range range;
+	uint32_t step; /* what is undone is this one alone; 0: not */
+	struct tree_changes changes;
+	struct schedule schedule;
+	struct schedule_report report;
+};
+
+/* undo_run(): all of it.  name: of the session, NULL: as undo_session_find().  Says on stderr what is
+ * wrong, and returns an exit code. */
+int undo_run(const struct config *config, const char *name, const struct undo_request *request);
+
+#endif

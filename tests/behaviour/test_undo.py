@@ -1,0 +1,250 @@
+"""undo and redo: what an agent's commands removed, renamed and changed comes back, and nothing else is touched."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import LONG, SEEN, Session, wait_until
+from undoing import difference, tree
+
+ROOT = os.geteuid() == 0
+
+
+class Undone(unittest.TestCase):
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        for name in ("src/a", "src/b", "src/deep/c", "top"):
+            os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
+            self.session.write(name, b"the content of %s\n" % name.encode())
+        os.symlink("a", self.session.path("src/link"))
+        os.link(self.session.path("src/b"), self.session.path("hard"))
+        os.chmod(self.session.path("top"), 0o640)
+        self.before = self.tree()
+
+    def tree(self, times=False):
+        return tree(self.session.workspace, times)
+
+    def agent(self, *commands):
+        """Has an agent run commands, a step each; the session ends.  Returns the trees behind each."""
+        agent, trees = self.session.agent(), []
+        for command in commands:
+            agent.shell(command)
+            trees.append(self.tree())
+        agent.close()
+        return trees
+
+    def undo(self, *words, code=0, command="undo"):
+        result = self.session.seen(command, "--session", self.session.name, *words, check=False)
+        self.assertEqual(result.returncode, code, (words, result.stdout, result.stderr))
+        return result
+
+    def assertTree(self, expected):
+        self.assertEqual(difference(expected, self.tree()), [])
+
+    @property
+    def records(self):
+        return os.path.join(self.session.directory, ".local/state/seen", self.session.name, "undo")
+
+
+class Undo(Undone):
+    def test_all_redo_and_undo_again(self):
+        after = self.agent("rm -rf src", "mv top renamed; mkdir made; chmod 600 renamed")[-1]
+        self.undo("--all")
+        self.assertTree(self.before)
+        self.undo(command="redo")
+        self.assertTree(after)
+        self.undo("--all")
+        self.assertTree(self.before)
+        self.undo("--all", code=1)
+        self.undo(command="redo")
+        self.undo(command="redo", code=1)
+        self.assertTree(after)
+
+    def test_last_step_by_step(self):
+        first, second, _ = self.agent("rm src/a", "mv src/deep elsewhere", "rm top hard; ln src/b new")
+        for expected in (second, first, self.before):
+            self.assertIn(b"undone", self.undo("--last").stdout)
+            self.assertTree(expected)
+        self.assertIn(b"nothing to undo", self.undo("--last", code=1).stderr)
+        self.undo(command="redo")
+        self.assertTree(first)
+
+    def test_nothing_changes_where_it_is_only_shown(self):
+        after = self.agent("rm -r src")[-1]
+        for words in ((), ("--last", "--dry-run"), ("--all", "--dry-run")):
+            self.assertIn(b"would restore src/deep/c", self.undo(*words).stdout)
+            self.assertTree(after)
+        document = json.loads(self.undo("--all", "--dry-run", "--json").stdout)
+        self.assertEqual((document["schema"], document["done"], document["left"]), ("seen/undo/1", False, []))
+        self.assertIn({"action": "restore", "path": "src/a", "directory": False}, document["changes"])
+
+    def test_what_changed_since_is_left_and_listed(self):
+        self.agent("rm src/a; mv top moved; chmod 600 src/b")
+        self.session.write("src/a", b"made by a person")
+        self.session.write("moved", b"written by a person")
+        theirs = self.tree()
+        result = self.undo("--all", code=12)
+        for name in (b"src/a", b"moved"):
+            self.assertIn(b"%s is left as it is: an external program changed it" % name, result.stderr)
+        now = self.tree()
+        self.assertEqual((now[b"src/a"], now[b"moved"], now[b"src/b"]), (theirs[b"src/a"], theirs[b"moved"], self.before[b"src/b"]))
+        self.undo("--all", "--force")
+        self.assertEqual(self.tree()[b"src/a"], self.before[b"src/a"])
+        self.undo(command="redo")
+        self.assertEqual(self.tree()[b"src/a"], theirs[b"src/a"], "what a person wrote was kept first")
+
+    def test_one_step_and_what_later_ones_changed(self):
+        self.agent("rm src/a; chmod 600 top; mv hard h", "chmod 444 top; rm -r src/deep")
+        result = self.undo("--step", "1", code=12)
+        self.assertIn(b"top is left as it is: a later step changed it, too", result.stderr)
+        now = self.tree()
+        self.assertEqual([name in now for name in (b"src/a", b"hard", b"h", b"src/deep")], [True, True, False, False])
+        self.assertEqual(now[b"top"][1], 0o444)
+
+    def test_paths(self):
+        self.agent("rm -r src hard")
+        self.undo("--all", "src/deep", "hard")
+        now = self.tree()
+        self.assertEqual([name in now for name in (b"src", b"src/deep/c", b"hard", b"src/a")], [True, True, True, False])
+        self.undo("--last")
+        self.assertTree(self.before)
+
+    def test_times(self):
+        os.utime(self.session.path("top"), (1, 1))
+        os.utime(self.session.path("src/b"), (2, 2))
+        before = self.tree(times=True)
+        self.agent("rm top; mv src/b new")
+        self.undo("--all", "--times")
+        self.assertEqual(difference(before, self.tree(times=True)), [])
+        self.undo(command="redo")
+        self.undo("--all")
+        self.assertEqual(os.stat(self.session.path("src/b")).st_mtime, 2, "what was renamed keeps its time")
+        self.assertGreater(os.stat(self.session.path("top")).st_mtime, 2, "a source that comes back is newer than what was built without it")
+
+    def test_by_the_agent_itself_and_while_a_step_runs(self):
+        agent = self.session.agent()
+        agent.shell("rm -r src")
+        seen = " ".join(("env", "HOME=" + self.session.directory, SEEN))
+        output = agent.shell(seen + " undo --last 2>&1")
+        self.assertIn(b"undone", output)
+        self.assertTree(self.before)
+        agent.shell("rm top; (sleep 60 & echo $! > pid) > /dev/null 2>&1 < /dev/null")
+        with open(self.session.path("pid")) as file:
+            pid = int(file.read())
+        try:
+            self.assertIn(b"still runs", self.undo("--last", "top", code=12).stderr)
+            self.undo("--last", "--force", "top")
+            self.assertIn(b"top", self.tree())
+        finally:
+            os.kill(pid, signal.SIGKILL)
+        agent.close()
+
+    def test_of_a_session_whose_segment_is_gone(self):
+        self.agent("rm -r src")
+        shutil.rmtree(os.path.join(self.session.directory, "run"))
+        os.mkdir(os.path.join(self.session.directory, "run"), 0o700)
+        self.undo("--all")
+        self.assertTree(self.before)
+        self.undo(command="redo")
+        self.assertNotIn(b"src", self.tree())
+
+    def test_no_symbolic_link_is_followed(self):
+        self.agent("rm -r src/deep; mv src/b b")
+        external = os.path.join(self.session.directory, "external")
+        os.mkdir(external)
+        shutil.rmtree(self.session.path("src"))
+        os.symlink(external, self.session.path("src"))
+        self.session.seen("undo", "--session", self.session.name, "--all", "--force", check=False)
+        self.assertEqual(os.listdir(external), [])
+
+
+class Harm(Undone):
+    """What goes wrong: nothing is lost, and the rest is done afterwards."""
+
+    def fill(self, count):
+        for i in range(count):
+            self.session.write("src/deep/f%d" % i, b"%d" % i * 50)
+        self.before = self.tree()
+
+    def destroy(self):
+        return self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top")[-1]
+
+    def test_killed_and_continued(self):
+        self.fill(60)
+        self.destroy()
+        chance = random.Random(1)
+        environment = self.session.environment
+        for attempt in range(1000 if LONG else 8):
+            command = ("undo", "--all") if attempt % 2 == 0 else ("redo",)
+            process = subprocess.Popen([SEEN, *command, "--session", self.session.name], cwd=self.session.workspace, env=environment,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(chance.random() * 0.08)
+            process.kill()
+            process.communicate()
+            unfinished = self.session.seen("undo", "--session", self.session.name, "--continue", check=False)
+            self.assertIn(unfinished.returncode, (0, 1), (attempt, unfinished.stdout, unfinished.stderr))
+            if unfinished.returncode == 1:  # it was killed before the plan, or done
+                result = self.session.seen(*command, "--session", self.session.name, check=False)
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+            if attempt % 2 == 0:
+                self.assertEqual(difference(self.before, self.tree()), [], attempt)
+            else:
+                self.assertNotIn(b"src/a", self.tree(), attempt)
+            self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
+
+    def test_damaged_content_is_named_and_left(self):
+        self.fill(3)
+        self.agent("rm src/a src/deep/c")
+        part = os.path.join(self.records, "00000000.part")
+        with open(part, "r+b") as file:
+            at = file.read().index(b"the content of src/a")
+            file.seek(at)
+            file.write(b"X")
+        result = self.undo("--all", code=8)
+        self.assertIn(b"src/a is left as it is: what was kept of it is damaged", result.stderr)
+        now = self.tree()
+        self.assertEqual((b"src/a" in now, now[b"src/deep/c"]), (False, self.before[b"src/deep/c"]))
+
+    def test_nothing_is_done_where_nothing_can_be_kept(self):
+        after = self.destroy()
+        if ROOT:
+            subprocess.run(["mount", "--bind", self.records, self.records], check=True)
+            self.addCleanup(subprocess.run, ["umount", "-l", self.records], check=False, stderr=subprocess.DEVNULL)
+            subprocess.run(["mount", "-o", "remount,bind,ro", self.records], check=True)
+        else:
+            os.chmod(self.records, 0o500)
+        self.assertIn(b"nothing was changed", self.undo("--all", code=8).stderr)
+        self.assertTree(after)
+        if ROOT:
+            subprocess.run(["umount", self.records], check=True)
+        else:
+            os.chmod(self.records, 0o700)
+        self.undo("--all")
+        self.assertTree(self.before)
+
+    @unittest.skipUnless(ROOT, "mounts a file system")
+    def test_full_disk(self):
+        """The workspace's file system becomes full in the middle: the rest is done when there is room."""
+        small = os.path.join(self.session.directory, "workspace")
+        shutil.rmtree(small)
+        os.mkdir(small)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
+        for i in range(40):
+            self.session.write("f%d" % i, os.urandom(10000))
+        before = self.tree()
+        self.agent("rm f*")
+        with open(self.session.path("ballast"), "wb") as file:
+            file.write(bytes(800000))
+        result = self.undo("--all", code=8)
+        self.assertIn(b"--continue", result.stderr)
+        now = self.tree()
+        self.assertEqual([name for name in now if name != b"ballast" and now[name] != before[name]], [])
+        os.unlink(self.session.path("ballast"))
+        self.undo("--continue")
+        self.assertEqual(difference(before, self.tree()), [])
