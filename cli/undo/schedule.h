@@ -3,7 +3,8 @@
  *
  * First, from the deepest path up, what must go: files and directories that were made are removed,
  * and what was renamed is put into a staging directory.  Then, from the top down, what must be
- * there: what was staged, directories, files.  Then hard links.  Last, from the deepest up, what
+ * there: what was staged, directories, files.  Then hard links, and what is written into
+ * files in place.  Last, from the deepest up, what
  * directories have of modes and times.  Each name is one item of each part at most, so that a chain
  * or circle of renames needs no order of its own.
  */

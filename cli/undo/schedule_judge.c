@@ -123,6 +123,12 @@ static bool is_above_meant(const struct making *making, const struct tree_change
 	return false;
 }
 
+static bool has_same_metadata(const struct tree_entry *was, const struct tree_entry *now)
+{
+	return was->mode == now->mode && was->uid == now->uid && was->gid == now->gid &&
+	       !was->attributes;
+}
+
 static bool is_already(const struct making *making, const struct tree_change *change)
 {
 	const struct tree_entry *was = &change->before, *now = &change->after;
@@ -131,10 +137,10 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 		return false;
 	if (!was->exists)
 		return true;
-	bool same = was->mode == now->mode && was->uid == now->uid && was->gid == now->gid &&
-		    !was->attributes;
-	if (!same || S_ISDIR(was->mode) || was->content == TREE_NO_CONTENT)
-		return same && was->rdev == now->rdev;
+	if (!has_same_metadata(was, now))
+		return false;
+	if (S_ISDIR(was->mode) || was->content == TREE_NO_CONTENT)
+		return was->rdev == now->rdev;
 	bool same_inode = was->dev == now->dev && was->ino == now->ino;
 	if ((same_inode || making->options->times) && !S_ISLNK(was->mode) &&
 	    was->mtime_ns != now->mtime_ns)

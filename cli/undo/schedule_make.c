@@ -102,6 +102,22 @@ static int add_meta(struct making *making, const char *path, const struct tree_e
 	return error;
 }
 
+/* Does what is there have the content that is wanted, and may its metadata be changed? */
+static bool keeps_bytes(const struct making *making, const struct tree_entry *wanted,
+			const struct tree_entry *found, const char *disk_path)
+{
+	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
+	/* Another file that has other names is not to be changed. */
+	bool is_apart = same_inode || (wanted->nlink <= 1 && found->nlink <= 1);
+
+	if (S_ISDIR(wanted->mode))
+		return true;
+	if ((wanted->mode ^ found->mode) & S_IFMT)
+		return false;
+	return wanted->content == TREE_DISK || (wanted->content == TREE_KEPT && is_apart &&
+						making_has_content(making, wanted, disk_path));
+}
+
 /* What is at `path` by then, of which `found` is known, becomes as wanted.  disk_path: where it is
  * now. */
 static int add_adjust(struct making *making, const char *path, const struct tree_entry *wanted,
@@ -112,12 +128,7 @@ static int add_adjust(struct making *making, const char *path, const struct tree
 
 	if (error < 0)
 		return error;
-	/* Another file that has other names is not to be changed. */
-	bool is_apart = same_inode || (wanted->nlink <= 1 && found->nlink <= 1);
-	bool same_type = ((wanted->mode ^ found->mode) & S_IFMT) == 0;
-	if (S_ISDIR(wanted->mode) || (wanted->content == TREE_DISK && same_type) ||
-	    (wanted->content == TREE_KEPT && same_type && is_apart &&
-	     making_has_content(making, wanted, disk_path))) {
+	if (keeps_bytes(making, wanted, found, disk_path)) {
 		if (same_inode && wanted->nlink > 1 && !S_ISDIR(wanted->mode))
 			error = making_add_name(making, path, wanted, SCHEDULE_NAME_HOLDS);
 		return error ? error : add_meta(making, path, wanted, found);
@@ -222,22 +233,26 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 
 /* ---- the order ---- */
 
-static int part_of(const struct schedule_item *item)
+enum phase { PHASE_LEAVE, PHASE_ARRIVE, PHASE_LINK, PHASE_WRITE, PHASE_ATTRIBUTE, PHASE_META };
+
+static int phase_of(const struct schedule_item *item)
 {
 	switch (item->kind) {
 	case SCHEDULE_REMOVE:
 	case SCHEDULE_RMDIR:
 	case SCHEDULE_STAGE:
-		return 0;
+		return PHASE_LEAVE;
 	case SCHEDULE_LINK:
 	case SCHEDULE_RELINK:
-		return 2;
+		return PHASE_LINK;
+	case SCHEDULE_WRITE: /* names that go, or become another file, are compared before */
+		return PHASE_WRITE;
 	case SCHEDULE_ATTRIBUTE:
-		return 3;
+		return PHASE_ATTRIBUTE;
 	case SCHEDULE_META:
-		return 4;
+		return PHASE_META;
 	default:
-		return 1;
+		return PHASE_ARRIVE;
 	}
 }
 
@@ -245,14 +260,14 @@ static int by_order(const void *a, const void *b, void *data)
 {
 	const struct schedule *plan = data;
 	const struct schedule_item *left = a, *right = b;
-	int part = part_of(left);
+	int phase = phase_of(left);
 
-	if (part != part_of(right))
-		return part - part_of(right);
+	if (phase != phase_of(right))
+		return phase - phase_of(right);
 	int order = strcmp(schedule_text(plan, left->path), schedule_text(plan, right->path));
 	if (order == 0) /* PLACE, then SWAP */
 		return (left->kind > right->kind) - (left->kind < right->kind);
-	return part == 0 || part == 4 ? -order : order;
+	return phase == PHASE_LEAVE || phase == PHASE_META ? -order : order;
 }
 
 static int make(struct making *making)

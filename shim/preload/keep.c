@@ -255,11 +255,10 @@ void keep_call(struct call *call)
 	}
 }
 
-/* Was the file, or what it names, made by the call? */
+/* Was the file made by the call?  A hard link is another name of one that was there. */
 static bool is_new(const struct call *call)
 {
-	return call->operation == OPERATION_MAKE || call->operation == OPERATION_SYMLINK ||
-	       call->operation == OPERATION_LINK;
+	return call->operation == OPERATION_MAKE || call->operation == OPERATION_SYMLINK;
 }
 
 /* A directory whose name libc chose is on record only now. */

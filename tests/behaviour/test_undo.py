@@ -65,6 +65,12 @@ class Undo(Undone):
         self.undo(command="redo", code=1)
         self.assertTree(after)
 
+    def test_contents(self):
+        self.agent("sed -i s/content/CONTENT/ src/a; echo more >> top; : > src/b; dd if=/dev/zero of=src/deep/c bs=3 count=2 conv=notrunc",
+                   "ln top other; rm top; echo x > other", "echo new > made; truncate -s 3 made; cp made src/a; rm made")
+        self.undo("--all")
+        self.assertTree(self.before)
+
     def test_last_step_by_step(self):
         first, second, _ = self.agent("rm src/a", "mv src/deep elsewhere", "rm top hard; ln src/b new")
         for expected in (second, first, self.before):

@@ -9,7 +9,7 @@ from harness import LONG, Session
 from undoing import Maker, difference, tree
 
 SEED = int(os.environ.get("SEEN_UNDO_SEED", "1"))
-COMMANDS = int(os.environ.get("SEEN_UNDO_COMMANDS", "500" if LONG else "60"))
+COMMANDS = int(os.environ.get("SEEN_UNDO_COMMANDS", "500" if LONG else "40"))
 ROUND = 10  # commands of a session
 DATA = True
 
