@@ -55,8 +55,7 @@ STATION bool station_guard(struct call *call, enum operation operation)
 STATION void station_keep(struct call *call, enum operation operation)
 {
 	if (operation_is_of_descriptor(operation)) {
-		if (__builtin_expect(keep_any(), 0))
-			keep_descriptor(call, operation);
+		keep_descriptor(call, operation);
 	} else if (!operation_is_of_data(operation)) {
 		if (__builtin_expect(shim.keeps, 0))
 			keep_call(call);
@@ -70,8 +69,7 @@ STATION void station_keep(struct call *call, enum operation operation)
 STATION void station_kept(struct call *call, enum operation operation)
 {
 	if (operation_is_of_descriptor(operation)) {
-		if (__builtin_expect(keep_any(), 0))
-			kept_descriptor(call, operation);
+		kept_descriptor(call, operation);
 	} else if (!operation_is_of_data(operation) && __builtin_expect(shim.keeps, 0)) {
 		keep_came_back(call);
 	}

@@ -3,27 +3,16 @@
 
 #include "shim/preload/stations.h"
 
-void keep_descriptor(struct call *call, enum operation operation)
+void keep_closed(enum operation operation, unsigned fd, unsigned other, struct close_work *own)
 {
-	unsigned fd = (unsigned)call->name.directory, target = (unsigned)call->other.directory;
-
 	if (operation == OPERATION_CLOSE)
 		keep_closing(fd, fd);
 	else if (operation == OPERATION_CLOSE_MANY)
-		keep_closing(fd, (unsigned)call->amount);
-	else if (operation == OPERATION_REPLACE && fd != target)
-		keep_closing(target, target);
+		keep_closing(fd, other);
+	else if (operation == OPERATION_REPLACE && fd != other)
+		keep_closing(other, other);
 	else if (operation == OPERATION_CLOSE_STREAM)
-		((struct close_work *)call->own)->closing.kept = keep_stream_closing((int)fd);
-}
-
-void kept_descriptor(const struct call *call, enum operation operation)
-{
-	if (operation == OPERATION_DUPLICATE || operation == OPERATION_REPLACE ||
-	    (operation == OPERATION_CONTROL && control_duplicates(call->flags)))
-		keep_duplicated(call->name.directory, call->descriptor);
-	else if (operation == OPERATION_OPEN_STREAM && !call->error)
-		keep_stream(call->name.directory);
+		own->closing.kept = keep_stream_closing((int)fd);
 }
 
 /* What a stream over a descriptor reads is not seen.  stream: NULL: none was made. */

@@ -80,22 +80,6 @@ static inline __attribute__((always_inline)) bool guard_descriptor(struct call *
 	return true;
 }
 
-/* What the files are that are closed goes on record; one that is copied is followed by its copy. */
-void keep_descriptor(struct call *call, enum operation operation);
-void kept_descriptor(const struct call *call, enum operation operation);
-
-void stations_observe_stream(int fd, FILE *stream);
-void stations_observe_closing(int fd, bool by_number);
-void stations_observe_stream_closing(int fd, FILE *stream);
-void stations_observe_closing_many(unsigned first, unsigned last);
-void stations_observe_duplicated(int fd, int copy);
-
-static inline __attribute__((always_inline)) void observe_duplicated(const struct call *call)
-{
-	if (__builtin_expect(!shim.plain || (shim.guards && guarded_any()), 0))
-		stations_observe_duplicated(call->name.directory, call->descriptor);
-}
-
 /* control_is_followed(): does fcntl(2) copy a descriptor or set a lock by that command?  Others
  * pass no station. */
 static inline bool control_duplicates(uint32_t command)
@@ -111,6 +95,42 @@ static inline bool control_locks(uint32_t command)
 static inline bool control_is_followed(int command)
 {
 	return control_duplicates((uint32_t)command) || control_locks((uint32_t)command);
+}
+
+/* What the files are that are closed goes on record; one that is copied is followed by its copy. */
+void keep_closed(enum operation operation, unsigned fd, unsigned other, struct close_work *own);
+static inline __attribute__((always_inline)) void keep_descriptor(const struct call *call,
+								  enum operation operation)
+{
+	if (__builtin_expect(keep_any(), 0))
+		keep_closed(operation, (unsigned)call->name.directory,
+			    operation == OPERATION_REPLACE ? (unsigned)call->other.directory
+							   : (unsigned)call->amount,
+			    call->own);
+}
+
+static inline __attribute__((always_inline)) void kept_descriptor(const struct call *call,
+								  enum operation operation)
+{
+	if (__builtin_expect(!keep_any(), 1))
+		return;
+	if (operation == OPERATION_DUPLICATE || operation == OPERATION_REPLACE ||
+	    (operation == OPERATION_CONTROL && control_duplicates(call->flags)))
+		keep_duplicated(call->name.directory, call->descriptor);
+	else if (operation == OPERATION_OPEN_STREAM && !call->error)
+		keep_stream(call->name.directory);
+}
+
+void stations_observe_stream(int fd, FILE *stream);
+void stations_observe_closing(int fd, bool by_number);
+void stations_observe_stream_closing(int fd, FILE *stream);
+void stations_observe_closing_many(unsigned first, unsigned last);
+void stations_observe_duplicated(int fd, int copy);
+
+static inline __attribute__((always_inline)) void observe_duplicated(const struct call *call)
+{
+	if (__builtin_expect(!shim.plain || (shim.guards && guarded_any()), 0))
+		stations_observe_duplicated(call->name.directory, call->descriptor);
 }
 
 static inline __attribute__((always_inline)) void observe_descriptor(const struct call *call,
