@@ -187,10 +187,11 @@ static uint64_t write_metadata(const struct call *call, const struct keep_name *
 		bytes = sys_call6(file->follows ? SYS_getxattr : SYS_lgetxattr, (long)file->path,
 				  (long)call->attribute, (long)value, SEGMENT_PATH_BYTES, 0, 0);
 	uint64_t place = PACK_NO_PLACE;
-	if (bytes != -EFAULT && call->attribute) {
+	/* by these results the kernel has read the attribute's name */
+	if (bytes >= 0 || (value && call->attribute && (bytes == -ENODATA || bytes == -ERANGE))) {
 		note.other = call->attribute;
 		note.flags |= bytes == -ENODATA ? PACK_NO_VALUE : 0;
-		note.reason = bytes < 0 && bytes != -ENODATA ? PACK_TOO_LARGE : PACK_NO_REASON;
+		note.reason = bytes == -ERANGE ? PACK_TOO_LARGE : PACK_NO_REASON;
 		place = pack_write(&shim.segment, &note,
 				   bytes >= 0          ? PACK_INLINE
 				   : bytes == -ENODATA ? PACK_NOT_TAKEN
@@ -238,7 +239,9 @@ void keep_call(struct call *call)
 		keep_making(call, &call->name, call->flags, NULL);
 		break;
 	case OPERATION_SYMLINK:
-		keep_making(call, &call->name, S_IFLNK, call->other.path);
+		/* it is the caller's memory: the kernel has not read it yet */
+		if (call->other.path && launch_is_text(call->other.path))
+			keep_making(call, &call->name, S_IFLNK, call->other.path);
 		break;
 	case OPERATION_LINK:
 		keep_link(call);

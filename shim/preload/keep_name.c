@@ -253,6 +253,8 @@ bool keep_name_excluded(const char *path)
 void keep_name_find(const struct call_name *name, bool external, struct keep_name *ret_name)
 {
 	*ret_name = (struct keep_name){ .name = name };
+	if (!name->path && name->directory < 0)
+		return;
 	/* the kernel reads the path first: where that is not there, nor is a file */
 	int error = keep_name_state(name, &ret_name->state);
 	if (error < 0 && error != -ENOENT)
