@@ -12,7 +12,7 @@
 #include "tracker/content/kept.h"
 #include "tracker/sys/sys.h"
 
-enum { FILES = 1024 };
+enum { FILES = 256 }; /* of a larger one what is there is kept when it is opened */
 
 enum marks {
 	FILE_FOLLOWED = 1,
