@@ -77,8 +77,6 @@ static const struct option options[OPTION_COUNT] = {
 #undef TEXT
 #undef LIST
 
-static const char *const choices_profile_via[] = { "preload", "both" };
-_Static_assert(COUNT_OF(choices_profile_via) == PROFILE_VIA_BOTH + 1, "agent NAME.via");
 static const char *const choices_profile_keeps[] = { "unknown", "first", "last", "both", "none" };
 static const char *const choices_edit_pattern[] = { "none", "access-write", "no-sniff" };
 _Static_assert(COUNT_OF(choices_edit_pattern) == EDIT_PATTERN_NO_SNIFF + 1, "edit_pattern");
@@ -98,11 +96,6 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	[PROFILE_OPTION_TESTED] = {
 		PROFILE, .name = "tested", .kind = OPTION_TEXT, .value = "generic", .unit = "",
 		.doc = "the version that the profile was tried with, or generic",
-	},
-	[PROFILE_OPTION_VIA] = {
-		PROFILE, .name = "via", .kind = OPTION_CHOICE, .value = "preload", .unit = "",
-		.choices = choices_profile_via, .choice_count = COUNT_OF(choices_profile_via),
-		.doc = "which mechanisms this agent needs where --via auto decides",
 	},
 	[PROFILE_OPTION_EDIT_PATTERN] = {
 		PROFILE, .name = "edit_pattern", .kind = OPTION_CHOICE, .value = "none", .unit = "",

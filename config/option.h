@@ -29,7 +29,6 @@ enum profile_option_id {
 	PROFILE_OPTION_MAX_OUTPUT_BYTES,
 	PROFILE_OPTION_STATE,
 	PROFILE_OPTION_TESTED,
-	PROFILE_OPTION_VIA,
 	PROFILE_OPTION_EDIT_PATTERN,
 	PROFILE_OPTION_TRANSCRIPT,
 	PROFILE_OPTION_COMPACTION,
@@ -52,9 +51,6 @@ enum rule_option_id {
 	RULE_OPTION_ACTION,
 	RULE_OPTION_COUNT
 };
-
-/* The choices of `via` of an [agent NAME] section; the first is the default. */
-enum profile_via { PROFILE_VIA_PRELOAD, PROFILE_VIA_BOTH };
 
 enum option_kind { OPTION_NUMBER, OPTION_CHOICE, OPTION_TEXT, OPTION_LIST };
 

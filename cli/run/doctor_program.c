@@ -38,11 +38,9 @@ static void check_via(struct doctor *doctor)
 {
 	struct program *program = &doctor->program;
 	const struct executable *last = doctor_last(program);
-	const struct segment *segment = doctor->probe_is_open ? &doctor->probe.session.segment
-							      : NULL;
 	struct via *via = &program->via;
 
-	via_choose(doctor->config, segment, doctor->command, supervise_supported, via);
+	via_choose(doctor->config, doctor->command, supervise_supported, via);
 	/* It does not know the calls of other architectures. */
 	program->supervised = via->ways != SESSION_VIA_PRELOAD &&
 			      (last->kind == EXECUTABLE_STATIC ||

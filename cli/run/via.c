@@ -13,8 +13,6 @@
 #include "config/rules.h"
 #include "config/value.h"
 #include "tracker/path/path.h"
-#include "tracker/process/role.h"
-#include "tracker/segment/segment.h"
 
 static const char REFUSED_PRIVILEGES[] =
 	"no supervisor: the command gains privileges (setuid), which it would lose below one; what "
@@ -81,28 +79,6 @@ const char *via_obstacle(const struct executable *executable)
 	return PHRASES[executable_obstacle(executable)];
 }
 
-/* Does the profile of the command's agent want both?  Names it then. */
-static bool profile_wants_both(const struct config *config, const struct segment *segment,
-			       const struct executable *chain, int count, char *const words[],
-			       struct via *via)
-{
-	struct invocation invocation;
-	char **list = segment ? executable_words(chain, count, words) : NULL;
-
-	if (!list)
-		return false;
-	role_invocation(segment, chain[count - 1].path, list, &invocation);
-	free(list);
-	if (invocation.role != ROLE_AGENT)
-		return false;
-	const struct config_profile *profile = config_profile_find(config, invocation.name);
-	if (!profile || profile->values[PROFILE_OPTION_VIA].number != PROFILE_VIA_BOTH)
-		return false;
-	(void)snprintf(via->reason, sizeof(via->reason), "the profile of %s says so",
-		       invocation.name);
-	return true;
-}
-
 const struct config_rule *via_binding_rule(const struct config *config)
 {
 	for (size_t i = 0; i < config_rule_count(config); i++)
@@ -140,8 +116,8 @@ static bool gains_privileges(const struct executable *chain, int count)
 	       via_drops_privileges();
 }
 
-void via_choose(const struct config *config, const struct segment *segment, char *const words[],
-		int (*supported)(void), struct via *ret_via)
+void via_choose(const struct config *config, char *const words[], int (*supported)(void),
+		struct via *ret_via)
 {
 	const struct config_value *said = config_value(config, OPTION_session_via);
 	struct executable *chain = calloc(EXECUTABLE_CHAIN_MAX, sizeof(*chain));
@@ -155,14 +131,12 @@ void via_choose(const struct config *config, const struct segment *segment, char
 		(void)snprintf(via.reason, sizeof(via.reason), "set by %s", said->origin);
 	} else if (rule_wants_both(&via)) {
 		via.ways = SESSION_VIA_BOTH;
-	} else if (count > 0 && (profile_wants_both(config, segment, chain, count, words, &via) ||
-				 file_wants_both(chain, count, &via))) {
+	} else if (count > 0 && file_wants_both(chain, count, &via)) {
 		via.ways = SESSION_VIA_BOTH;
 	} else {
 		via.ways = SESSION_VIA_PRELOAD;
 		(void)snprintf(via.reason, sizeof(via.reason), "%s",
-			       count > 0 ? "nothing in its file or profile keeps the "
-					   "library out"
+			       count > 0 ? "nothing in its file keeps the library out"
 					 : "its file cannot be inspected");
 	}
 	if (via.ways != SESSION_VIA_PRELOAD) {

@@ -11,7 +11,6 @@
 #include "config/config.h"
 
 struct executable;
-struct segment;
 
 enum { VIA_REASON_BYTES = 120 };
 
@@ -40,18 +39,17 @@ const struct config_rule *via_binding_rule(const struct config *config);
 
 /* via_choose(): which mechanisms a run of a command uses.
  *
- * config: [session] via, and the agents' profiles.  segment: of the session, for the lists that
- * roles are found by; NULL: no profile has a say.  words: the command, ended by NULL.  supported:
- * is asked, once and only where the supervisor would be used, whether this kernel and machine allow
- * it: 0 or a negative errno, as via_explain() knows them.
+ * config: [session] via, and the rules.  words: the command, ended by NULL.  supported: is asked,
+ * once and only where the supervisor would be used, whether this kernel and machine allow it: 0 or
+ * a negative errno, as via_explain() knows them.
  *
- * auto: both, where a rule is to hold (via_binding_rule()), the profile of the command's agent says
- * so, or where one of the command's program files is static, of musl, of another architecture, Go
- * or Bun; not where the command gains privileges that it would lose below the supervisor.  Else the
- * library alone; also where the supervisor cannot be had.
+ * auto: both, where a rule is to hold (via_binding_rule()), or where one of the command's program
+ * files is static, of musl, of another architecture, Go or Bun; not where the command gains
+ * privileges that it would lose below the supervisor.  Else the library alone; also where the
+ * supervisor cannot be had.
  * Prints nothing. */
-void via_choose(const struct config *config, const struct segment *segment, char *const words[],
-		int (*supported)(void), struct via *ret_via);
+void via_choose(const struct config *config, char *const words[], int (*supported)(void),
+		struct via *ret_via);
 
 /* via_explain(): why there is no supervisor, in a line with the remedy.  error: as supported()
  * above returns it.

@@ -25,6 +25,7 @@ class Agent:
     reads_by_shell = False  # it has no read tool
     think_s = 0  # that a model takes for each call at least, for what it was given to be in its transcript by then
     profiles = ()  # other sections of agents.ini that are its profile
+    searches = False  # it has a search tool that starts rg, where that is on PATH
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
     def configure(self, home, workspace, url):
@@ -208,6 +209,7 @@ class OpenCode(Agent):
     name = "opencode"
     package = "opencode-ai"
     auto = "both"
+    searches = True
 
     def settings(self, url):
         return {"autoupdate": False, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
@@ -235,6 +237,9 @@ class OpenCode(Agent):
 
     def write(self, workspace, path, text):
         return Call("write", {"filePath": f"{workspace}/{path}", "content": text})
+
+    def search(self, _, pattern):
+        return Call("grep", {"pattern": pattern})
 
 
 class Kilo(OpenCode):

@@ -242,7 +242,11 @@ class Play:
                 "XDG_DATA_HOME": f"{home}/.local/share",
                 "XDG_STATE_HOME": f"{home}/.local/state", "XDG_RUNTIME_DIR": self._sub("run"),
                 **self.agent.configure(home, self.workspace, server.url)}
-            self._run([*self.wrapper, command_path(self.spec), *self.agent.arguments(PROMPT)])
+            self._run([*self.wrapper, *self.command(), *self.agent.arguments(PROMPT)])
+
+    def command(self):
+        """The words that start the agent."""
+        return [command_path(self.spec)]
 
     def _run(self, command):
         with open(f"{self.directory}/stdout", "wb") as out, open(f"{self.directory}/stderr", "wb") as err:

@@ -1,5 +1,5 @@
 /*
- * cli/lib/via: which mechanisms a command gets, by its profile and by the files it is made of.
+ * cli/lib/via: which mechanisms a command gets, by the files it is made of.
  *
  * The program files are made here: an ELF header, as much as executable.c reads.
  */
@@ -119,7 +119,7 @@ static void choose(const char *first, const char *second)
 	char *words[] = { (char *)(uintptr_t)first, (char *)(uintptr_t)second, NULL };
 
 	asked = 0;
-	via_choose(config, &world.segment, words, supported, &via);
+	via_choose(config, words, supported, &via);
 }
 
 static void is(enum session_via ways, const char *reason)
@@ -167,38 +167,13 @@ Test(via, by_the_chain_of_a_script)
 	is(SESSION_VIA_PRELOAD, "");
 }
 
-Test(via, by_the_profile)
+/* What an agent's launcher starts is the exec hook's to decide. */
+Test(via, not_by_the_name)
 {
-	const char *node = elf("node", MACHINE, GLIBC, NULL);
-
 	choose(elf("codex", MACHINE, GLIBC, NULL), NULL);
-	is(SESSION_VIA_BOTH, "the profile of codex");
-	choose(elf("pi", MACHINE, GLIBC, NULL), NULL);
-	is(SESSION_VIA_PRELOAD, "");
-	/* scripts: by their names, those of their packages, and as words of an interpreter */
-	choose(script("claude.js", node), NULL);
-	is(SESSION_VIA_BOTH, "the profile of claude");
-	choose(node, "/opt/codex.js");
-	is(SESSION_VIA_BOTH, "the profile of codex");
-	choose(node, "/opt/node_modules/@anthropic-ai/claude-code/cli.js");
-	is(SESSION_VIA_BOTH, "the profile of claude-code");
-	choose(node, "/opt/node_modules/other/cli.js");
-	is(SESSION_VIA_PRELOAD, "");
-	choose(node, NULL);
-	is(SESSION_VIA_PRELOAD, "");
-	/* the name of a tool's operand makes no agent */
-	choose(elf("tool", MACHINE, GLIBC, NULL), "codex");
-	is(SESSION_VIA_PRELOAD, "");
-
-	set("agent pi.via", "both");
-	choose(world_path(&world, "pi"), NULL);
-	is(SESSION_VIA_BOTH, "the profile of pi");
-	set("agent codex.via", "preload");
-	choose(world_path(&world, "codex"), NULL);
-	is(SESSION_VIA_PRELOAD, "");
-	char *words[] = { (char *)(uintptr_t)world_path(&world, "pi"), NULL };
-	via_choose(config, NULL, words, supported, &via);
-	cr_assert_eq(via.ways, SESSION_VIA_PRELOAD, "no session, no profile");
+	is(SESSION_VIA_PRELOAD, "nothing");
+	choose(script("claude.js", elf("node", MACHINE, GLIBC, NULL)), NULL);
+	is(SESSION_VIA_PRELOAD, "nothing");
 }
 
 Test(via, by_a_rule_that_is_to_hold)

@@ -291,20 +291,6 @@ Test(config, profiles)
 	cr_assert(strstr(claude->values[PROFILE_OPTION_STATE].text, "~/.claude/**") != NULL);
 	cr_assert_eq(claude->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number, 30000);
 
-	static const char *const BOTH[] = { "claude", "claude-code", "cline",   "codex",
-					    "kilo",   "kilocode",    "opencode" };
-	for (size_t i = 0; i < built_in; i++) {
-		const struct config_profile *profile = config_profile_at(config, i);
-		bool both = false;
-		for (size_t j = 0; j < sizeof(BOTH) / sizeof(BOTH[0]); j++)
-			both = both || strcmp(profile->name, BOTH[j]) == 0;
-
-		cr_assert_eq(profile->values[PROFILE_OPTION_VIA].number,
-			     both ? PROFILE_VIA_BOTH : PROFILE_VIA_PRELOAD);
-		cr_assert_str_eq(profile->values[PROFILE_OPTION_VIA].text,
-				 both ? "both" : "preload");
-	}
-
 	write_file(".config/seen/seen.ini", "[agent claude]\nmax_output_bytes = 2000\nstate = "
 					    "~/x/**\n[agent mine]\n[agent yours]\ntested = 7\n");
 	load();
@@ -320,10 +306,9 @@ Test(config, profiles)
 	cr_assert_eq(mine->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number,
 		     SETTINGS_MAX_OUTPUT_BYTES);
 	cr_assert_str_eq(mine->values[PROFILE_OPTION_TESTED].text, "generic");
-	cr_assert_str_eq(mine->values[PROFILE_OPTION_VIA].text, "preload");
 	cr_assert_str_eq(mine->values[PROFILE_OPTION_EDIT_PATTERN].text, "none");
 	refuses("[agent pi]\nedit_pattern = x\n", "2", "is none of: none, access-write, no-sniff");
-	refuses("[agent pi]\nvia = supervise\n", "2", "is none of: preload, both");
+	refuses("[agent pi]\nvia = both\n", "2", "unknown key 'via'");
 }
 
 Test(config, every_agent_has_a_profile)
