@@ -42,7 +42,8 @@ static void check_via(struct doctor *doctor)
 
 	via_choose(doctor->config, doctor->command, supervise_supported, via);
 	/* It does not know the calls of other architectures. */
-	program->supervised = via->ways != SESSION_VIA_PRELOAD &&
+	program->supervised = (via->ways != SESSION_VIA_PRELOAD ||
+			       (via->at_exec && !doctor->supervisor.error)) &&
 			      (last->kind == EXECUTABLE_STATIC ||
 			       last->kind == EXECUTABLE_DYNAMIC) &&
 			      last->native;
@@ -53,8 +54,11 @@ static void check_via(struct doctor *doctor)
 							    : "say --via preload",
 			   "%s (%s): %s", via_name(via->ways), via->reason, via->note);
 	else
-		doctor_add(doctor, LEVEL_OK, "via", NULL, "%s: %s", via_name(via->ways),
-			   via->reason);
+		doctor_add(doctor, LEVEL_OK, "via", NULL, "%s: %s%s", via_name(via->ways),
+			   via->reason,
+			   via->at_exec && !doctor->supervisor.error
+				   ? "; what it does not see gets a supervisor when it is started"
+				   : "");
 	if (via->refusal)
 		doctor_add(doctor, LEVEL_FAIL, "rules", "run it as the user it changes to",
 			   "[rule %s] would not hold, and the command would not be started: %s",

@@ -103,11 +103,13 @@ static char **trial_words(struct doctor *doctor)
 	/* The trial is made in another directory. */
 	if (!program->tried || (strchr(doctor->command[0], '/') && doctor->command[0][0] != '/'))
 		kept = 0;
-	const char **words = calloc(kept + 4, sizeof(*words));
+	const char **words = calloc(kept + 5, sizeof(*words));
 	if (!words)
 		return NULL;
 	for (; at < kept; at++)
 		words[at] = doctor->command[at];
+	if (!kept && program->launch.name_count && program->tried)
+		words[at++] = "env"; /* it is no command of `seen run`, and starts as no such */
 	words[at++] = program->tried ? program->chain[0].found : last->path;
 	/* node SCRIPT: the agent is the script */
 	if (is_agent && program->count == 1 && doctor->words[1] && doctor->words[1][0] == '/')
@@ -185,13 +187,19 @@ static void report_starts(struct doctor *doctor)
 			   "--summary`");
 }
 
+/* The mechanism that a run of COMMAND takes. */
+static const char *trial_via(const struct program *program)
+{
+	return via_name(program->via.at_exec ? SESSION_VIA_AUTO : program->via.ways);
+}
+
 void doctor_check_start(struct doctor *doctor)
 {
 	struct program *program = &doctor->program;
 	struct probe_result *result = &program->result;
 	char **words = trial_words(doctor);
-	int error = words ? probe_run(&doctor->probe, words, via_name(program->via.ways),
-				      PROBE_DISCARD, DOCTOR_PROGRAM_TIMEOUT_MS, result)
+	int error = words ? probe_run(&doctor->probe, words, trial_via(program), PROBE_DISCARD,
+				      DOCTOR_PROGRAM_TIMEOUT_MS, result)
 			  : -ENOMEM;
 
 	if (error == 0 && !result->started)

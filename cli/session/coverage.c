@@ -10,6 +10,7 @@
 #include "cli/session/process_image.h"
 #include "tracker/path/path.h"
 #include "tracker/process/image.h"
+#include "tracker/process/mechanism.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
@@ -48,22 +49,25 @@ static const char *reason_of(const char *path)
 	return "environment scrubbed, or the session out of its reach";
 }
 
-static void add(struct coverage *coverage, const char *name, const char *reason, bool partly,
-		unsigned count)
+/* reason, plainly: as in struct coverage_program. */
+static void add(struct coverage *coverage, const char *name, const struct coverage_program *found)
 {
 	struct coverage_program *program = coverage->programs;
 	struct coverage_program *end = program + coverage->program_count;
 
-	while (program < end && (strcmp(program->name, name) != 0 || program->reason != reason))
+	while (program < end &&
+	       (strcmp(program->name, name) != 0 || program->reason != found->reason ||
+		program->plainly != found->plainly))
 		program++;
 	if (program == end) {
 		if (coverage->program_count == COVERAGE_PROGRAMS_MAX)
 			return;
 		coverage->program_count++;
-		*program = (struct coverage_program){ .reason = reason, .partly = partly };
+		*program = *found;
+		program->count = 0;
 		(void)snprintf(program->name, sizeof(program->name), "%s", name);
 	}
-	program->count += count;
+	program->count += found->count;
 }
 
 /* What was found out about a program's file: the same few are started again and again. */
@@ -108,11 +112,13 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		    process.time_ns < since_ns || is_beginning(&process))
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';
+		struct coverage_program found = { .plainly = mechanism_reason(process.mechanism),
+						  .count = 1 };
 		if (process.state == PROCESS_ANNOUNCED) {
 			process_image_path(journal, &process, path);
 			coverage->unobserved++;
-			add(coverage, process.name,
-			    path[0] ? find_reason(&known, path) : "not known", false, 1);
+			found.reason = path[0] ? find_reason(&known, path) : "not known";
+			add(coverage, process.name, &found);
 			continue;
 		}
 		const char *reason = process_past_libc(journal, &process, &known.images);
@@ -120,7 +126,9 @@ static void add_processes(const struct segment *segment, const struct journal *j
 			reason = "io_uring, aio or strict seccomp";
 		if (reason) {
 			coverage->partial++;
-			add(coverage, process.name, reason, true, 1);
+			found.reason = reason;
+			found.partly = true;
+			add(coverage, process.name, &found);
 		}
 	}
 }
@@ -146,8 +154,9 @@ void coverage_compute(const struct segment *segment, const struct journal *journ
 	uint64_t displaced = counters[COUNTER_processes_displaced];
 	if (displaced) {
 		coverage.unobserved += displaced;
-		add(&coverage, "(others)", "their places in the table were needed", false,
-		    (unsigned)displaced);
+		add(&coverage, "(others)",
+		    &(struct coverage_program){ .reason = "their places in the table were needed",
+						.count = (unsigned)displaced });
 	}
 	*ret_coverage = coverage;
 }
@@ -174,17 +183,19 @@ void coverage_wait(const struct segment *segment, uint64_t since_ns)
 void coverage_note(struct coverage *coverage, const char *name, const char *reason)
 {
 	coverage->partial++;
-	add(coverage, name, reason, true, 1);
+	add(coverage, name,
+	    &(struct coverage_program){ .reason = reason, .partly = true, .count = 1 });
 }
 
 void coverage_record(const struct coverage *coverage, struct journal *journal)
 {
 	for (int i = 0; i < coverage->program_count; i++) {
 		const struct coverage_program *program = &coverage->programs[i];
+		char reason[COVERAGE_REASON_BYTES];
 		struct journal_record record = journal_blank(JOURNAL_UNOBSERVED);
 		record.path = journal_text(journal, program->name, strlen(program->name), true);
-		record.other_path = journal_text(journal, program->reason, strlen(program->reason),
-						 true);
+		coverage_reason(program, reason);
+		record.other_path = journal_text(journal, reason, strlen(reason), true);
 		record.flags = program->partly ? JOURNAL_UNOBSERVED_PARTLY : 0;
 		record.count = program->count;
 		(void)journal_write(journal, &record, NULL, 0, true);
@@ -203,16 +214,25 @@ void coverage_record(const struct coverage *coverage, struct journal *journal)
 	(void)journal_write(journal, &record, &details, sizeof(details), true);
 }
 
+const char *coverage_reason(const struct coverage_program *program, char *ret_text)
+{
+	(void)snprintf(ret_text, COVERAGE_REASON_BYTES, "%s%s%s", program->reason,
+		       program->plainly ? ", and not supervised: " : "",
+		       program->plainly ? program->plainly : "");
+	return ret_text;
+}
+
 const char *coverage_text(const struct coverage_program *program, char *ret_text)
 {
-	char name[COVERAGE_NAME_BYTES * 4];
+	char name[COVERAGE_NAME_BYTES * 4], reason[COVERAGE_REASON_BYTES];
 
+	coverage_reason(program, reason);
 	if (path_escape(program->name, name, sizeof(name)) < 0)
 		name[0] = '\0';
 	if (program->count > 1)
-		(void)snprintf(ret_text, COVERAGE_TEXT_BYTES, "%s: %s (%u times)", name,
-			       program->reason, program->count);
+		(void)snprintf(ret_text, COVERAGE_TEXT_BYTES, "%s: %s (%u times)", name, reason,
+			       program->count);
 	else
-		(void)snprintf(ret_text, COVERAGE_TEXT_BYTES, "%s: %s", name, program->reason);
+		(void)snprintf(ret_text, COVERAGE_TEXT_BYTES, "%s: %s", name, reason);
 	return ret_text;
 }

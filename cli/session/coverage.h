@@ -16,8 +16,10 @@ enum { COVERAGE_PROGRAMS_MAX = 64, COVERAGE_NAME_BYTES = 40 };
 struct coverage_program {
 	char name[COVERAGE_NAME_BYTES]; /* data of others */
 	const char *reason;             /* static text */
-	bool partly;                    /* observed, but not all that it does */
-	unsigned count;                 /* processes */
+	/* why no supervisor took it when it was started; static text; NULL: none was asked */
+	const char *plainly;
+	bool partly;    /* observed, but not all that it does */
+	unsigned count; /* processes */
 };
 
 struct coverage {
@@ -60,10 +62,15 @@ void coverage_note(struct coverage *coverage, const char *name, const char *reas
  * was not, and COVERAGE as the last record. */
 void coverage_record(const struct coverage *coverage, struct journal *journal);
 
-/* coverage_each_program(): "NAME: REASON" with control characters escaped, `(2 times)` behind it
- * where there were more.
+enum { COVERAGE_REASON_BYTES = 200, COVERAGE_TEXT_BYTES = 400 };
+
+/* coverage_reason(): "static, and not supervised: below a debugger or tracer".
+ * Returns ret_text, COVERAGE_REASON_BYTES long. */
+const char *coverage_reason(const struct coverage_program *program, char *ret_text);
+
+/* coverage_text(): "NAME: REASON" with control characters escaped, `(2 times)` behind it where
+ * there were more.
  * Returns ret_text, COVERAGE_TEXT_BYTES long. */
-enum { COVERAGE_TEXT_BYTES = 300 };
 const char *coverage_text(const struct coverage_program *program, char *ret_text);
 
 #endif

@@ -19,6 +19,9 @@ static json_t *json_programs(const struct coverage *coverage, bool partly)
 		json_t *object = json_object();
 		(void)json_object_set_new(object, "name", text_json(program->name));
 		(void)json_object_set_new(object, "reason", json_string(program->reason));
+		(void)json_object_set_new(object, "not_supervised",
+					  program->plainly ? json_string(program->plainly)
+							   : json_null());
 		(void)json_object_set_new(object, "count", json_count(program->count));
 		(void)json_array_append_new(array, object);
 	}

@@ -112,12 +112,13 @@ class Doctor(Case):
         both, code = ("both", 0) if self.supervises() else ("preload", 5)
         for path, way, reason in ((dynamic, "preload", "nothing"), (static, both, "static is static"),
                                   (marked, both, "marked is built with Bun"),
-                                  (self.script("codex", f"#!{sys.executable}"), both, "the profile of codex")):
+                                  (self.script("codex", f"#!{sys.executable}"), "preload", "nothing")):
             document = self.json("doctor", "--", path, code=code if way == "both" or path in (static, marked) else 0)
             program = document["program"]
             self.assertEqual(program["via"], way)
             self.assertIn(reason, program["via_reason"])
-            self.assertEqual(program["via_note"] is None, way == "both" or path == dynamic)
+            self.assertEqual(program["via_note"] is None, way == "both" or path not in (static, marked))
+            self.assertEqual(program["via_at_exec"], way == "preload" and (path not in (static, marked) or both == "preload"))
             self.assertTrue(self.checks(document)["via"]["detail"].startswith(f"{way}"))
             self.assertEqual(document["observable"], code == 0 or path not in (static, marked))
         program = self.doctor("--", static)["program"]
