@@ -117,7 +117,8 @@ static int follow_text(struct launch *launch, char *text, const char *path, size
 	char *first[SHELL_SCRIPT_WORDS];
 	int error = shell_script_command(text, path, first);
 
-	if (error == -ENOENT) {
+	bool is_empty = error == 0 && !first[0] && !launch->words[words];
+	if (error == -ENOENT || is_empty) {
 		*ret_step = STEP_UNCLEAR;
 		return 0;
 	}

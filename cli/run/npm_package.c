@@ -69,15 +69,16 @@ static bool find_in_directory(const char *directory, const char *package, char *
 	       find_in_package(directory, package, ret_path);
 }
 
-/* In the project of the current directory, on PATH, in npx's own store. */
-static bool find_package(const char *package, char *ret_path)
+/* In the project of the current directory, or of the one that was given, on PATH, in npx's own
+ * store. */
+static bool find_package(const char *project, const char *package, char *ret_path)
 {
 	char directory[PATH_MAX];
 	const char *home = getenv("HOME");
 	bool found = false;
 	glob_t stores;
 
-	if (!getcwd(directory, sizeof(directory)))
+	if (!realpath(project, directory))
 		directory[0] = '\0';
 	for (char *slash = directory; slash && directory[0] == '/' && !found;) {
 		found = find_in_directory(directory, package, ret_path);
@@ -99,15 +100,20 @@ int npm_package_find(const char *launcher, char *const words[], char *ret_path, 
 {
 	char package[PACKAGE_BYTES];
 	size_t at = launcher_words(launcher, words);
+	const char *project = ".";
 
 	if (!at)
 		return -EINVAL;
 	for (; words[at] && words[at][0] == '-'; at++) {
 		if (strcmp(words[at], "-c") == 0 || strcmp(words[at], "--call") == 0)
 			return -ENOENT; /* a shell's text, in an environment of its own */
-		if ((strcmp(words[at], "-p") == 0 || strcmp(words[at], "--package") == 0) &&
+		bool is_prefix = strcmp(words[at], "--prefix") == 0;
+		if ((is_prefix || strcmp(words[at], "-p") == 0 ||
+		     strcmp(words[at], "--package") == 0) &&
 		    words[at + 1])
 			at++;
+		if (is_prefix)
+			project = words[at];
 	}
 	if (!words[at] ||
 	    snprintf(package, sizeof(package), "%s", words[at]) >= (int)sizeof(package) ||
@@ -117,5 +123,5 @@ int npm_package_find(const char *launcher, char *const words[], char *ret_path, 
 	if (version && version != package)
 		*version = '\0';
 	*ret_taken = at + 1;
-	return find_package(package, ret_path) ? 0 : -ENOENT;
+	return find_package(project, package, ret_path) ? 0 : -ENOENT;
 }

@@ -251,7 +251,7 @@ static int read_command(const struct script *script, const char *line, char **re
 			bool *ret_leads)
 {
 	struct word word;
-	bool is_known = true;
+	bool is_known = true, has_arguments = false;
 	int count = 0;
 
 	*ret_leads = false;
@@ -270,7 +270,7 @@ static int read_command(const struct script *script, const char *line, char **re
 		if (!count && name_length(word.text))
 			continue; /* the command's own variable */
 		if (word.is_arguments) {
-			*ret_leads = *ret_leads || count;
+			*ret_leads = has_arguments = true;
 			continue;
 		}
 		is_known = is_known && (count || word.is_known);
@@ -281,7 +281,9 @@ static int read_command(const struct script *script, const char *line, char **re
 			return -ENOMEM;
 		ret_words[++count] = NULL;
 	}
-	return !count ? -ENOENT : is_known ? 0 : -EINVAL;
+	if (!count)
+		return has_arguments ? 0 : -ENOENT;
+	return is_known ? 0 : -EINVAL;
 }
 
 /* Where a text of a shell is read: in quotes, in parentheses or braces behind a dollar sign. */

@@ -14,7 +14,7 @@ enum { SHELL_SCRIPT_WORDS = 32 };
  *
  * text: the script's, ended by NUL; changed.  path: the script's file; "": it has none.
  * ret_words: SHELL_SCRIPT_WORDS pointers, ended by NULL, each to be freed, without the words for
- * the script's own arguments.
+ * the script's own arguments; none at all where these are the command.
  * Returns 0; -ENOENT: there is none, or what it is is not known; -ENOMEM. */
 int shell_script_command(char *text, const char *path, char **ret_words);
 

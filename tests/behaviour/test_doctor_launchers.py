@@ -51,6 +51,7 @@ class Launchers(Case):
         self.env.update(npm_config_offline="true", npm_config_update_notifier="false")
         self.script(bin_ / "start", f'#!/bin/sh -e\nHERE=$(cd "$(dirname "$0")" && pwd)\n[ -n "$NEVER" ] && set -x\nexec "$HERE/static" "$@"\n')
         self.script(bin_ / "plain-start", f'#!/bin/bash\nif true; then {self.plain} "$@"; fi\n')
+        self.script(bin_ / "wrap", '#!/bin/sh\nset -e\nexec "$@"\n')
         # pyenv's shims look so; pyenv itself is played.
         self.script(bin_ / "tool", f'#!/usr/bin/env bash\nset -e\nprogram="${{0##*/}}"\nexport PYENV_ROOT="x"\nexec "{bin_}/pyenv" exec "$program" "$@"\n')
         self.script(bin_ / "pyenv", f'#!/bin/sh\ncase $1 in which) echo {self.static} ;; exec) shift 2; exec {self.static} "$@" ;; esac\n')
@@ -63,6 +64,7 @@ class Launchers(Case):
             ("npx", ["timeout", "30", "npx", "some-package"], ["timeout", "npx"], "some-package"),
             ("script", ["start"], ["start"], "static"),
             ("script of a plain one", ["timeout", "9", "plain-start"], ["timeout", "plain-start"], "plain"),
+            ("script of what it is given", ["wrap", "timeout", "9", "static"], ["wrap", "timeout"], "static"),
             ("agent's launcher", ["timeout", "30", agent], ["timeout"], "kilo"),
             ("words of a shell", ["bash", "-c", f"A=1; exec {self.static}"], ["bash"], "static"),
             ("shim", ["tool"], ["tool", "pyenv"], "static"),

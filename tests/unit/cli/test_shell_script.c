@@ -15,7 +15,7 @@ static const char *command_of(const char *script)
 	(void)snprintf(text, sizeof(text), "%s", script);
 	int error = shell_script_command(text, "/opt/tool/bin/start", words);
 	cr_assert(error == 0 || error == -ENOENT, "%d", error);
-	(void)snprintf(found, sizeof(found), "-");
+	(void)snprintf(found, sizeof(found), "%s", error ? "-" : "");
 	for (int i = 0, used = 0; error == 0 && words[i]; i++)
 		used += snprintf(found + used, sizeof(found) - (size_t)used, "%s%s", i ? "|" : "",
 				 words[i]);
@@ -34,6 +34,7 @@ Test(shell_script, leads_to_the_last_command_that_gets_its_arguments)
 			 "agent|c d");
 	cr_expect_str_eq(command_of("A=1 exec env B=2 agent \"$@\""), "env|B=2|agent");
 	cr_expect_str_eq(command_of("agent run"), "agent|run");
+	cr_expect_str_eq(command_of("set -e\nexec \"$@\"\n"), ""); /* its arguments */
 }
 
 Test(shell_script, what_is_known_is_put_in_place)
