@@ -7,6 +7,7 @@
 
 #include "cli/base/message.h"
 #include "cli/base/text.h"
+#include "cli/undo/diff_pair.h"
 
 enum { NAME_COLUMNS_MIN = 10, GRAPH_COLUMNS_MIN = 6 };
 

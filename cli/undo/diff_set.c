@@ -10,9 +10,8 @@
 #include <sys/stat.h>
 
 #include "cli/base/argument.h"
+#include "cli/undo/diff_similar.h"
 #include "tracker/content/pack.h"
-
-enum { FILE_BYTES_MAX = 1 << 29, COMPARED_BYTES_MAX = 1 << 24 };
 
 /* The set in the making. */
 struct making {
@@ -299,82 +298,6 @@ static int add_renames(struct making *making)
 	return 0;
 }
 
-static bool is_same_content(struct making *making, const struct tree_entry *a,
-			    const struct tree_entry *b)
-{
-	char *one = NULL, *other = NULL;
-	size_t one_size, other_size;
-	bool is_same = false;
-
-	if (a->size_bytes != b->size_bytes || !a->size_bytes || !is_same_type(a, b))
-		return false;
-	if (!version_is_none(&a->version) && !version_is_none(&b->version))
-		return version_equal(&a->version, &b->version);
-	if (a->size_bytes > COMPARED_BYTES_MAX)
-		return false;
-	if (tree_entry_read(making->records, a, COMPARED_BYTES_MAX, &one, &one_size) == 0 &&
-	    tree_entry_read(making->records, b, COMPARED_BYTES_MAX, &other, &other_size) == 0)
-		is_same = one_size == other_size && memcmp(one, other, one_size) == 0;
-	free(one);
-	free(other);
-	return is_same;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct diff_file *left = *(const struct diff_file *const *)a;
-	const struct diff_file *right = *(const struct diff_file *const *)b;
-
-	if (left->old->size_bytes != right->old->size_bytes)
-		return left->old->size_bytes < right->old->size_bytes ? -1 : 1;
-	return strcmp(left->old_path, right->old_path);
-}
-
-/* What was made with the bytes of something that is gone counts as renamed, too (cp and rm). */
-static int find_copies(struct making *making)
-{
-	enum { SAME_SIZE_MAX = 16 };
-	struct diff_set *set = making->set;
-	struct diff_file **gone = calloc(set->count + 1, sizeof(struct diff_file *));
-	size_t count = 0, kept = 0;
-
-	if (!gone)
-		return -ENOMEM;
-	for (size_t i = 0; i < set->count; i++)
-		if (!set->files[i].new &&S_ISREG(set->files[i].old->mode))
-			gone[count++] = &set->files[i];
-	qsort(gone, count, sizeof(struct diff_file *), by_size);
-	for (size_t i = 0; i < set->count; i++) {
-		struct diff_file *made = &set->files[i];
-		size_t low = 0, high = count;
-		if (made->old || !made->new)
-			continue;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			if (gone[middle]->old->size_bytes < made->new->size_bytes)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		for (high = low + SAME_SIZE_MAX; low < count && low < high; low++) {
-			if (!gone[low]->old || !is_same_content(making, gone[low]->old, made->new))
-				continue;
-			made->old = gone[low]->old;
-			made->old_path = gone[low]->old_path;
-			/* Its entry is dropped below.  Its size stays known for the search. */
-			gone[low]->new_path = NULL;
-			memmove(&gone[low], &gone[low + 1], (--count - low) * sizeof(*gone));
-			break;
-		}
-	}
-	free(gone);
-	for (size_t i = 0; i < set->count; i++)
-		if (set->files[i].new_path)
-			set->files[kept++] = set->files[i];
-	set->count = kept;
-	return 0;
-}
-
 /* ---- all changes ---- */
 
 static int add_unknown(struct making *making, const char *path, const struct tree_entry *entry,
@@ -515,7 +438,7 @@ int diff_set_make(const struct tree_changes *changes, const struct tree_records 
 		if (!making.used[i] && is_wanted(&making, &changes->changes[i]))
 			error = add_change(&making, &changes->changes[i]);
 	if (error == 0)
-		error = find_copies(&making);
+		error = diff_similar(records, ret_set);
 	if (error == 0)
 		sort(ret_set);
 	free(making.used);
@@ -531,33 +454,4 @@ void diff_set_free(struct diff_set *set)
 	free(set->omitted);
 	free(set->files);
 	*set = (struct diff_set){ .files = NULL };
-}
-
-/* ---- contents ---- */
-
-int diff_pair_read(const struct tree_records *records, const struct diff_file *file,
-		   struct diff_pair *ret_pair)
-{
-	const struct tree_entry *entries[] = { file->old, file->new };
-	struct patch_side sides[2] = { { .path = file->old_path }, { .path = file->new_path } };
-	int error = 0;
-
-	*ret_pair = (struct diff_pair){ .bytes = { NULL, NULL } };
-	for (int i = 0; i < 2 && error == 0; i++) {
-		if (!entries[i])
-			continue;
-		sides[i].mode = entries[i]->mode;
-		error = tree_entry_read(records, entries[i], FILE_BYTES_MAX, &ret_pair->bytes[i],
-					&sides[i].size);
-		sides[i].bytes = ret_pair->bytes[i];
-	}
-	return error < 0 ? error : patch_pair_make(&sides[0], &sides[1], &ret_pair->pair);
-}
-
-void diff_pair_free(struct diff_pair *pair)
-{
-	patch_pair_free(&pair->pair);
-	free(pair->bytes[0]);
-	free(pair->bytes[1]);
-	*pair = (struct diff_pair){ .bytes = { NULL, NULL } };
 }

@@ -62,19 +62,6 @@ int diff_set_make(const struct tree_changes *changes, const struct tree_records 
 		  const struct diff_filter *filter, struct diff_set *ret_set);
 void diff_set_free(struct diff_set *set);
 
-/* Both contents of a file, and what differs. */
-struct diff_pair {
-	char *bytes[2];
-	struct patch_pair pair;
-};
-
-/* diff_pair_read(): reads and compares them.  ret_pair: diff_pair_free() it in any case.
- *
- * Returns 0; -ENOMEM; -EFBIG; as tree_entry_read(). */
-int diff_pair_read(const struct tree_records *records, const struct diff_file *file,
-		   struct diff_pair *ret_pair);
-void diff_pair_free(struct diff_pair *pair);
-
 /* diff_set_omit(): adds to what is not in the patch.  format: of the text.  Returns 0 or
  * -ENOMEM. */
 int diff_set_omit(struct diff_set *set, enum diff_omission why, const char *path,

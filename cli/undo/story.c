@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/undo/diff_pair.h"
 #include "cli/undo/diff_range.h"
 
 const char *story_change_name(enum story_change change)
