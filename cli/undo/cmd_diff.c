@@ -177,6 +177,7 @@ static int run(const struct config *config, char **words)
 		return EXIT_CODE_USAGE;
 	code = undo_session_find(config, session_name, &session);
 	if (code == EXIT_CODE_OK) {
+		undo_session_mark(&session);
 		code = diff(&session, words[0] ? paths : NULL);
 		undo_session_close(&session);
 	}

@@ -119,6 +119,7 @@ int cmd_story(int argc, char **argv)
 	if (session_command_parse(&command, argc, argv, &parsed, &words, &code) == 0) {
 		code = undo_session_find(parsed.config, session_name, &session);
 		if (code == EXIT_CODE_OK) {
+			undo_session_mark(&session);
 			code = run(&session);
 			undo_session_close(&session);
 		}

@@ -11,6 +11,8 @@
 #include "cli/journal/journal_reader.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session_find.h"
+#include "cli/session/session_life.h"
+#include "tracker/content/pack_write.h"
 
 /* The directory that holds the journal, or would. */
 static int set_directory(struct undo_session *session, const char *file)
@@ -107,6 +109,14 @@ int undo_session_find(const struct config *config, const char *name,
 		undo_session_close(ret_session);
 	}
 	return code;
+}
+
+void undo_session_mark(const struct undo_session *session)
+{
+	const struct segment *segment = &session->session.segment;
+
+	if (segment->header && session_life(segment) != SESSION_EMPTY)
+		(void)pack_boundary(segment, PACK_COMMAND);
 }
 
 void undo_session_close(struct undo_session *session)

@@ -26,6 +26,11 @@ struct undo_session {
  * undo_session_close() closes; or another. */
 int undo_session_find(const struct config *config, const char *name,
 		      struct undo_session *ret_session);
+
+/* undo_session_mark(): what exists now is kept before it changes: a person is about to see it.  For
+ * a session in which a process lives; else nothing. */
+void undo_session_mark(const struct undo_session *session);
+
 void undo_session_close(struct undo_session *session);
 
 #endif

@@ -1,9 +1,16 @@
-"""seen story, seen diff: a session as steps, and what they changed as a patch."""
+"""seen story, seen diff: a session as steps, and what they changed as a patch that git apply and patch(1) take."""
 import json
+import os
+import random
+import shutil
+import stat
+import subprocess
 import sys
 import unittest
 
-from driver import Case
+from driver import Case, Terminal
+
+LONG = os.environ.get("SEEN_LONG") == "1"
 
 # An agent whose steps are commands, as strings, or what it does by itself, as lists: [program in Python].
 AGENT = r'''
@@ -16,29 +23,245 @@ for step in json.load(open(sys.argv[1])):
 '''
 
 
-class Steps(Case):
-    def run_steps(self, *steps):
+def tree_of(root):
+    """Every file and symbolic link below a directory: its mode as git has it, and its bytes."""
+    found = {}
+    for directory, _, names in os.walk(os.fsencode(root)):
+        for name in names + [name for name in os.listdir(directory) if os.path.islink(os.path.join(directory, name))]:
+            path = os.path.join(directory, name)
+            mode = os.lstat(path).st_mode
+            if stat.S_ISLNK(mode):
+                found[os.path.relpath(path, os.fsencode(root))] = ("link", os.readlink(path))
+            elif stat.S_ISREG(mode):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, os.fsencode(root))] = (bool(mode & 0o100), file.read())
+    return found
+
+
+class Story(Case):
+    def setUp(self):
+        super().setUp()
+        self.env["GIT_CEILING_DIRECTORIES"] = str(self.top)
+        self.before = self.top / "before"
+        os.umask(0o022)
+
+    def run_steps(self, *steps, session="s"):
+        """Runs an agent; the tree before is kept as `before`."""
+        shutil.rmtree(self.before, ignore_errors=True)
+        shutil.copytree(self.work, self.before, symlinks=True)
         (self.top / "steps").write_text(json.dumps(steps))
         (self.top / "stepper.py").write_text(AGENT)
-        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"),
+        self.seen("run", "--session", session, "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"),
                   str(self.top / "steps"), code=0)
 
-    def test_commands_and_own_actions(self):
-        self.file("a.txt", b"one\n")
-        self.run_steps("ls", "rm a.txt; exit 3", ["open('b.txt', 'w').close()"], "kill -9 $$")
-        document = self.json("story", "--session", "s")
+    def steps(self, *words, session="s"):
+        document = self.json("story", "--session", session, *words)
         self.validate_by("story.schema.json", [document])
-        self.assertEqual([(step["number"], step["kind"], step["status"]) for step in document["steps"]],
-                         [(1, "command", 0), (2, "command", 3), (3, "own_action", None), (4, "command", None)])
-        self.assertEqual([step["command"] for step in document["steps"] if step["kind"] == "command"], ["ls", "rm a.txt; exit 3", "kill -9 $$"])
-        self.assertEqual([step["number"] for step in self.json("story", "--session", "s", "--step", "3")["steps"]], [3])
-        self.assertIn(b"  3  rm a.txt; exit 3\n", self.seen("story", "--session", "s", code=0).stdout)
-        for words, code in ((("--step", "9"), 1), (("--step", "x"), 2), (("x",), 2)):
-            self.seen("story", "--session", "s", *words, code=code)
+        return document["steps"]
+
+    def files(self, step):
+        return {file["path"]: (file["change"], file["added"], file["removed"]) for file in step["files"]}
+
+    def diff(self, *words, code=0):
+        return self.seen("diff", "--session", "s", *words, code=code).stdout
+
+    def assert_leads(self, patch, reverse=True, tool=("git", "apply", "--whitespace=nowarn")):
+        """From the tree before to the one after, and back."""
+        if not patch:
+            self.assertEqual(tree_of(self.before), tree_of(self.work))
+            return
+        was = tree_of(self.before)
+        subprocess.run(tool, input=patch, cwd=self.before, env=self.env, check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(tree_of(self.before), tree_of(self.work))
+        if not reverse:
+            return
+        subprocess.run([*tool, "-R"], input=patch, cwd=self.before, env=self.env, check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(tree_of(self.before), was)
+
+    def fill(self):
+        (self.work / "src").mkdir()
+        self.file("a.txt", b"one\ntwo\nthree\n")
+        for i in range(1, 4):
+            self.file(f"src/f{i}.c", b"".join(b"%d\n" % line for line in range(10 * i)))
+        os.symlink("a.txt", self.work / "link")
+
+
+class Steps(Story):
+    def test_commands_and_own_actions(self):
+        self.fill()
+        self.run_steps("ls", "rm -rf src; exit 3", ["import os; os.mkdir('d'); os.rename('a.txt', 'd/b.txt')"], "rm link; ln -s d link2", "kill -9 $$")
+        steps = self.steps()
+        self.assertEqual([(step["number"], step["kind"], step["status"]) for step in steps],
+                         [(1, "command", 0), (2, "command", 3), (3, "own_action", None), (4, "command", 0), (5, "command", None)])
+        self.assertEqual([step["command"] for step in steps if step["kind"] == "command"],
+                         ["ls", "rm -rf src; exit 3", "rm link; ln -s d link2", "kill -9 $$"])
+        self.assertTrue(all(step["by_agent"] and not step["running"] for step in steps))
+        self.assertEqual(self.files(steps[0]), {})
+        self.assertEqual(self.files(steps[1]), {f"src/f{i}.c": ("removed", 0, 10 * i) for i in range(1, 4)})
+        self.assertEqual((steps[1]["added"], steps[1]["removed"]), (0, 60))
+        self.assertEqual(steps[2]["files"][0]["old_path"], "a.txt")
+        self.assertEqual(self.files(steps[2])["d/b.txt"], ("renamed", 0, 0))
+        self.assertEqual(self.files(steps[3]), {"link": ("removed", 0, 1), "link2": ("made", 1, 0)})
+        self.assertEqual([step["number"] for step in self.steps("--changed")], [2, 3, 4])
+        self.assertEqual([step["number"] for step in self.steps("--step", "3")], [3])
+        self.seen("story", "--session", "s", "--step", "9", code=1)
+        self.seen("story", "--session", "s", "--step", "x", code=2)
+
+    def test_in_a_terminal_and_in_a_report(self):
+        self.fill()
+        self.file("e\x1b[31m\n.txt", b"x\n")
+        self.run_steps("rm -rf src", "rm e*")
+        text = self.seen("story", "--session", "s", code=0).stdout
+        self.assert_plain(text)
+        self.assertIn(b"removed        -1  e\\x1b[31m\\n.txt\n", text)
+        terminal = Terminal(["sh", "-c", "stty cols 80; exec " + os.environ["SEEN_BUILD"] + "/bin/seen story --session s"], self.work,
+                            {**self.env, "GIT_PAGER": "cat"})
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"rm -rf src", terminal.output)
+        self.assertTrue(all(len(line.replace(b"\x1b[1m", b"").replace(b"\x1b[0m", b"").rstrip()) <= 80 for line in terminal.output.split(b"\n")))
+        report = json.loads(self.seen("report", "--session", "s", "--format", "json", code=0).stdout)
+        self.assertEqual([row["command"] for row in report["steps"]["rows"]], ["rm -rf src", "rm e*"])
+        self.validate_by("report.schema.json", [report])
+        self.validate_by("story.schema.json", [{"schema": "seen/story/1", "session": "s", "workspace": "/", "damaged": 0,
+                                                "steps": report["steps"]["rows"]}])
+        for form in ("text", "md"):
+            self.assertIn(b"step by step", self.seen("report", "--session", "s", "--format", form, code=0).stdout)
+        page = self.seen("report", "--session", "s", "--format", "html", code=0).stdout
+        self.assertIn(b"deleted file mode 100644", page)
+
+    def test_of_a_session_before_a_boot_and_of_none(self):
+        self.fill()
+        self.run_steps("rm a.txt")
+        os.remove(self.session_directory() / "segment")
+        self.assertEqual(self.files(self.steps()[0]), {"a.txt": ("removed", 0, 3)})
+        self.assertIn(b"deleted file", self.diff())
         self.seen("story", "--session", "nosuch", code=3)
+        self.seen("diff", "--session", "nosuch", code=3)
+
+    def test_damaged_records_are_left_out(self):
+        self.fill()
+        self.run_steps("rm a.txt", "rm link")
+        part, = (self.session_directory() / "undo").glob("*.part")
+        content = bytearray(part.read_bytes())
+        at = content.index(b"a.txt")
+        content[at] = ord("A")
+        part.write_bytes(content)
+        document = self.json("story", "--session", "s")
+        self.assertEqual(document["damaged"], 1)
+        self.assertEqual(self.files(document["steps"][1]), {"link": ("removed", 0, 1)})
+
+
+class Diff(Story):
+    def test_of_all_of_a_step_of_a_path(self):
+        self.fill()
+        self.run_steps("rm -rf src", "mv a.txt b.txt", "chmod +x b.txt", "mkdir empty; rm link")
+        self.assert_leads(self.diff())
+        self.assertIn(b"rename from a.txt\nrename to b.txt\n", self.diff())
+        self.assertEqual(self.diff("--step", "2"), b'diff --git a/a.txt b/b.txt\nsimilarity index 100%\nrename from a.txt\nrename to b.txt\n')
+        self.assertEqual(self.diff("--step", "3"), b"diff --git a/b.txt b/b.txt\nold mode 100644\nnew mode 100755\n")
+        since = self.diff("--since", "3")
+        self.assertNotIn(b"rename", since)
+        self.assertIn(b"new mode 100755", since)
+        self.assertEqual(self.diff("src").count(b"deleted file"), 3)
+        self.assertEqual(self.diff("src/f1.c").count(b"deleted file"), 1)
+        self.assertEqual(self.diff("--step", "1", "nothing"), b"")
+        self.assertEqual(self.diff("--since", "1h"), self.diff())
         for words, code in ((("--step", "1", "--since", "1"), 2), (("--step", "x"), 2), (("--step", "9"), 1), (("--since", "9"), 1),
                             (("--since", "x"), 2)):
-            self.seen("diff", "--session", "s", *words, code=code)
+            self.diff(*words, code=code)
+
+    def test_what_it_cannot_carry(self):
+        self.fill()
+        self.run_steps("mkdir -p empty/inner; rm src/*; mkfifo pipe", "touch -d 2001-01-01 a.txt; chmod 600 a.txt")
+        patch = self.diff()
+        head = patch.split(b"diff --git")[0].decode().splitlines()
+        self.assertEqual(head, ["# What a patch cannot carry:", "#   a.txt: mode 0600", "#   a.txt: times", "#   empty: empty directory, made",
+                                "#   empty/inner: empty directory, made", "#   pipe: special file, made or changed",
+                                "#   src: directory, still there without a file"])
+        document = self.json("diff", "--session", "s")
+        self.validate_by("diff.schema.json", [document])
+        self.assertEqual([(item["path"], item["what"]) for item in document["not_carried"]],
+                         [("a.txt", "mode"), ("a.txt", "times"), ("empty", "empty_directory_made"), ("empty/inner", "empty_directory_made"),
+                          ("pipe", "special"), ("src", "directory_emptied")])
+        self.assertEqual([(file["path"], file["status"], file["removed"]) for file in document["files"]],
+                         [(f"src/f{i}.c", "removed", 10 * i) for i in range(1, 4)])
+        self.assert_leads(patch)
+
+    def test_a_table_as_git_prints_it(self):
+        self.fill()
+        self.file("bin", b"\0" * 100)
+        self.run_steps("rm -rf src bin link")
+        patch = self.diff()
+        subprocess.run(["git", "init", "-q", "."], cwd=self.before, env=self.env, check=True)
+        git = subprocess.run(["git", "apply", "--stat"], input=patch, cwd=self.before, env=self.env, check=True, stdout=subprocess.PIPE).stdout
+        mine = self.diff("--stat")
+        self.assertEqual(mine.splitlines()[-1].replace(b", 0 insertions(+)", b""), git.splitlines()[-1].replace(b", 0 insertions(+)", b""))
+        rows = {line.split(b"|")[0].strip(): line.split(b"|")[1].split()[0] for line in mine.splitlines()[:-1]}
+        self.assertEqual(rows, {b"bin": b"Bin", b"link": b"1", b"src/f1.c": b"10", b"src/f2.c": b"20", b"src/f3.c": b"30"})
+
+    def test_colour_and_pager(self):
+        self.fill()
+        self.run_steps("rm a.txt")
+        words = [os.environ["SEEN_BUILD"] + "/bin/seen", "diff", "--session", "s"]
+        terminal = Terminal(words, self.work, {**self.env, "GIT_PAGER": "cat"})
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"\x1b[31m-one\x1b[m", terminal.output)
+        terminal = Terminal(words, self.work, {**self.env, "GIT_PAGER": "sed s/^/paged:/"})
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"paged:\x1b[1mdiff --git a/a.txt b/a.txt\x1b[m", terminal.output)
+        self.assertNotIn(b"\x1b", self.diff())
+
+    def test_of_contents(self):
+        self.fill()
+        self.file("bin", bytes(range(256)) * 4)
+        self.run_steps("sed -i s/two/2/ a.txt; mv a.txt b.txt", "printf '\\001' | dd of=bin conv=notrunc seek=500 bs=1", ["open('own', 'w').write('by itself')"],
+                       "echo more >> src/f1.c; printf 'x\\r\\n' > src/f2.c; : > src/f3.c")
+        patch = self.diff()
+        self.assertIn(b"similarity index 71%\nrename from a.txt\nrename to b.txt\n", patch)
+        self.assertIn(b"GIT binary patch\nliteral 1024\n", patch)
+        self.assertIn(b"+by itself\n\\ No newline at end of file\n", patch)
+        self.assert_leads(patch)
+        steps = self.steps()
+        self.assertEqual([self.files(step) for step in steps],
+                         [{"b.txt": ("renamed", 1, 1)}, {"bin": ("changed", None, None)}, {"own": ("made", 1, 0)},
+                          {"src/f1.c": ("changed", 1, 0), "src/f2.c": ("changed", 1, 20), "src/f3.c": ("changed", 0, 30)}])
+        self.assertEqual([step["cannot_be_undone"] for step in steps], [[], [], [], []])
+
+    def test_of_a_renamed_directory(self):
+        """Each file below is an entry of its own, also of one that nothing else is known of."""
+        self.fill()
+        self.run_steps("mv src lib", "mv lib/f1.c lib/g.c; rm lib/f2.c")
+        patch = self.diff()
+        self.assertIn(b"rename from src/f3.c\nrename to lib/f3.c\n", patch)
+        self.assert_leads(patch)
+        self.assertEqual(self.diff("--step", "1").count(b"similarity index 100%"), 3)
+
+    def test_random_trees(self):
+        """What a random command line of files' tools did is what the patch does."""
+        for seed in range(40 if LONG else 1):
+            with self.subTest(seed=seed):
+                self.one_random(random.Random(seed), seed)
+
+    def one_random(self, chance, seed):
+        for path in self.work.iterdir():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        names = [f"{directory}{name}" for directory in ("", "d/", "d/e/", "sp ace/") for name in ("a", "b", "quo\"te", "ä", "t\tab")]
+        for directory in ("d/e", "sp ace"):
+            os.makedirs(self.work / directory)
+        for name in chance.sample(names, 12):
+            self.file(name, b"".join(b"line %d of %s\n" % (i, name.encode()) for i in range(chance.randrange(20))))
+        steps = []
+        for _ in range(12):
+            one, other = (name.replace('"', '\\"') for name in chance.sample(names, 2))
+            steps.append(chance.choice([f'mv "{one}" "{other}"', f'rm -f "{one}"', f'chmod 755 "{one}"', f'ln -sfn target "{one}"',
+                                        'mv d "sp ace/moved"', 'mv "sp ace/moved" d', f'ln "{one}" "{other}"', f'mv -T "{one}" dir; mkdir -p "{other}"', f'echo more >> "{one}"',
+                                        f'sed -i "s/line 3/LINE/; 5d" "{one}"', f'head -c 3000 /dev/urandom > "{one}"', f'cp "{one}" "{other}"; rm "{one}"',
+                                        [f"import os; os.path.isfile({one!r}) and open({one!r}, 'a').write('by itself\\n')"], f'truncate -s 20 "{one}"', f'printf "%s" end > "{other}"',
+                                        f'dd if=/dev/zero of="{one}" bs=10 count=2 conv=notrunc']))
+        self.run_steps(*steps, session=f"random{seed}")
+        patch = self.seen("diff", "--session", f"random{seed}", code=0).stdout
+        # git cannot take back its own patches of a file that became a link either.
+        self.assert_leads(patch, reverse=False)
 
 
 if __name__ == "__main__":
