@@ -82,37 +82,67 @@ static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
 #undef KEEP
 };
 
+/* operation_row(): the row of an operation. */
+static inline __attribute__((always_inline)) struct operation_row operation_row(
+	enum operation operation)
+{
+#if defined(__clang_analyzer__) /* it does not look into the table */
+	switch (operation) {
+#define NO_STATION 0
+#define RULES STATION_RULES
+#define GUARD STATION_GUARD
+#define KEEP STATION_KEEP
+#define OBSERVE STATION_OBSERVE
+#define JOURNAL STATION_JOURNAL
+#define OPERATION(name, family, record, rules, stations, reason) \
+	case OPERATION_##name: \
+		return (struct operation_row){ FAMILY_##family, JOURNAL_##record, stations, rules };
+#include "shim/call/operations.def"
+#undef OPERATION
+#undef NO_STATION
+#undef RULES
+#undef GUARD
+#undef KEEP
+#undef OBSERVE
+#undef JOURNAL
+	default:
+		break;
+	}
+#endif
+	return OPERATIONS[operation];
+}
+
 /* operation_is_of_data(): does it move or change the bytes of a descriptor's file? */
 static inline __attribute__((always_inline)) bool operation_is_of_data(enum operation operation)
 {
-	return OPERATIONS[operation].family == FAMILY_DATA && !OPERATIONS[operation].rules;
+	return operation_row(operation).family == FAMILY_DATA && !operation_row(operation).rules;
 }
 
 /* operation_is_of_names(): does it change what names stand for? */
 static inline __attribute__((always_inline)) bool operation_is_of_names(enum operation operation)
 {
-	const struct operation_row *row = &OPERATIONS[operation];
+	const struct operation_row row = operation_row(operation);
 
-	return (row->family == FAMILY_NAMES || row->family == FAMILY_DATA) && row->rules;
+	return (row.family == FAMILY_NAMES || row.family == FAMILY_DATA) && row.rules;
 }
 
 /* operation_is_of_list(): does it list a directory, or end that? */
 static inline __attribute__((always_inline)) bool operation_is_of_list(enum operation operation)
 {
-	return OPERATIONS[operation].family == FAMILY_LISTS;
+	return operation_row(operation).family == FAMILY_LISTS;
 }
 
 /* operation_is_of_descriptor(): does it close a descriptor, copy or lock it? */
 static inline __attribute__((always_inline)) bool operation_is_of_descriptor(
 	enum operation operation)
 {
-	return OPERATIONS[operation].family == FAMILY_DESCRIPTORS;
+	return operation_row(operation).family == FAMILY_DESCRIPTORS;
 }
 
 /* operation_is_of_open(): does it open a file, or name one that will be? */
 static inline __attribute__((always_inline)) bool operation_is_of_open(enum operation operation)
 {
-	return OPERATIONS[operation].record == JOURNAL_OPEN;
+	return operation_row(operation).record == JOURNAL_OPEN;
 }
 
 enum system_call_trap {

@@ -26,15 +26,16 @@
 static inline __attribute__((always_inline)) bool order_may_by_rules(struct call *call,
 								     enum operation operation)
 {
-	return !(OPERATIONS[operation].stations & STATION_RULES) || station_rules(call, operation);
+	return !(operation_row(operation).stations & STATION_RULES) ||
+	       station_rules(call, operation);
 }
 
 static inline __attribute__((always_inline)) bool order_may_by_guard(struct call *call,
 								     enum operation operation)
 {
-	if ((OPERATIONS[operation].stations & STATION_GUARD) && !station_guard(call, operation))
+	if ((operation_row(operation).stations & STATION_GUARD) && !station_guard(call, operation))
 		return false;
-	if (OPERATIONS[operation].stations & STATION_KEEP)
+	if (operation_row(operation).stations & STATION_KEEP)
 		station_keep(call, operation);
 	return true;
 }
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) bool order_may(struct call *call,
 static inline __attribute__((always_inline)) void order_came_back(struct call *call,
 								  enum operation operation)
 {
-	const unsigned stations = OPERATIONS[operation].stations;
+	const unsigned stations = operation_row(operation).stations;
 
 	if (stations & STATION_KEEP)
 		station_kept(call, operation);

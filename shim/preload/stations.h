@@ -30,7 +30,7 @@ void stations_journal(const struct call *call);
 
 STATION bool station_rules(struct call *call, enum operation operation)
 {
-	uint32_t asked = call->rules ? call->rules : OPERATIONS[operation].rules;
+	uint32_t asked = call->rules ? call->rules : operation_row(operation).rules;
 
 	if (!rule_may_hold(&shim.rules, asked))
 		return true;
@@ -113,7 +113,7 @@ STATION void station_journal(struct call *call, enum operation operation)
 /* The call is over: ends what GUARD began. */
 STATION void station_guarded(struct call *call, enum operation operation)
 {
-	if (!(OPERATIONS[operation].stations & STATION_GUARD))
+	if (!(operation_row(operation).stations & STATION_GUARD))
 		return;
 	if (operation_is_of_open(operation))
 		guarded_open(call);
