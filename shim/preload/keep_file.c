@@ -157,6 +157,17 @@ static bool keep_named_now(const struct call_name *by_descriptor, const struct p
 	return is_of_undo;
 }
 
+static void keep_unfollowed(int fd, const struct pack_state *state)
+{
+	const struct call_name by_descriptor = { .directory = fd };
+	struct keep_name name = { .name = &by_descriptor, .state = *state };
+
+	name.path = scratch_acquire();
+	if (name.path && keep_name_resolve(&by_descriptor, name.path))
+		(void)keep_changing(&name, fd, 0);
+	scratch_release(name.path);
+}
+
 void keep_opened(struct call *call)
 {
 	const struct call_name name = { .directory = call->descriptor };
@@ -171,6 +182,10 @@ void keep_opened(struct call *call)
 	bool is_new = call->is_template || call->kept.is_new;
 	if (is_new)
 		kept_note(&shim.segment, kept_key(&state));
+	if (call->descriptor >= FILES && !is_new && !call->kept.is_kept) {
+		keep_unfollowed(call->descriptor, &state);
+		return;
+	}
 	const struct file file = {
 		.marks = FILE_FOLLOWED | (is_new || (call->flags & O_TRUNC) ? FILE_MODIFIED : 0) |
 			 (own->by_stream ? FILE_STREAM : 0),
