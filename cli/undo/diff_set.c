@@ -76,6 +76,7 @@ int diff_set_omit(struct diff_set *set, enum diff_omission why, const char *path
 		return -ENOMEM;
 	}
 	more[set->omitted_count++] = (struct diff_omitted){ why, copy, text };
+	/* cppcheck-suppress memleak ; the set has the copy now */
 	return 0;
 }
 

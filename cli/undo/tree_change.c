@@ -194,6 +194,7 @@ static int collect(struct reading *reading)
 	tree_found_sort(&list);
 	size_t same;
 
+	/* cppcheck-suppress autoVariables ; used below this function alone */
 	reading->list = &list;
 	if (error == 0 && list.count) {
 		changes->changes = calloc(list.count, sizeof(*changes->changes));

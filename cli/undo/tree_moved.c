@@ -33,7 +33,7 @@ static int add_pair(struct moved *moved, const char *from, const char *to)
 static int list_name(struct moved *moved, const char *from, const char *to, const char *name)
 {
 	char from_path[PATH_MAX], to_path[PATH_MAX], current[PATH_MAX];
-	struct tree_entry entry;
+	struct tree_entry entry = { .exists = false };
 
 	if (snprintf(from_path, sizeof(from_path), "%s/%s", from, name) >= (int)sizeof(from_path) ||
 	    snprintf(to_path, sizeof(to_path), "%s/%s", to, name) >= (int)sizeof(to_path) ||

@@ -111,8 +111,6 @@ class Case(unittest.TestCase):
         return self.seen("run", "--session", session, "--agent-is", "outside", *options, "--", "bash", "-c", command,
                          code=0, **more).stdout
 
-    outside = external  # the former name, until no test uses it
-
     def file(self, name, content=None):
         path = os.path.join(os.fsencode(self.work), os.fsencode(name))
         with open(path, "wb") as file:
@@ -128,8 +126,6 @@ class Case(unittest.TestCase):
 
     def session_directory(self, session="s"):
         return self.home / ".local/state/seen" / session
-
-    session_folder = session_directory  # the former name, until no test uses it
 
     def assert_notice(self, output):
         self.assertTrue(output.startswith(NOTICE), output[:200])

@@ -124,8 +124,6 @@ class Session:
             Session.kept[test] = Session.kept.get(test, 0) + 1
             self.keeps_as = "%s.%s.%d" % (test, VIA, Session.kept[test])
 
-    folder = property(lambda self: self.directory)  # the former name, until no test uses it
-
     def configure(self, text):
         """Writes the user's seen.ini."""
         directory = os.path.join(self.directory, ".config", "seen")
