@@ -185,15 +185,14 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 						     { "EXIT", 4 },   { "FILES", 5 },
 						     { "LINES", 10 }, { "COMMAND", 0 } };
 	char number[WORD_BYTES], clock[WORD_BYTES], day[WORD_BYTES], status[WORD_BYTES];
-	size_t shown = 0, lost = 0, count = 0;
+	size_t lost = 0;
 
+	sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
 	for (size_t i = 0; i < story->count; i++) {
 		const struct story_step *step = &story->steps[i];
 		lost += step->lost_count;
-		if (!step->count || ++count > top)
+		if (i >= top)
 			continue;
-		if (!shown++)
-			sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
 		clock_of(step->step->begin_ns, clock, day);
 		(void)snprintf(number, sizeof(number), "%u", step->step->number);
 		sheet_cell(sheet, number);
@@ -206,11 +205,9 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 		sheet_cell_name(sheet, step->step->text);
 		sheet_finish(sheet);
 	}
-	if (count > shown)
-		sheet_note(sheet, "and %zu more steps", count - shown);
-	if (story->count > count)
-		sheet_note(sheet, "%zu step%s changed nothing", story->count - count,
-			   text_plural(story->count - count));
+	if (story->count > top)
+		sheet_note(sheet, "and %zu more step%s", story->count - top,
+			   text_plural(story->count - top));
 	if (lost)
 		sheet_note(sheet, "%zu change%s cannot be undone: `seen story`", lost,
 			   text_plural(lost));

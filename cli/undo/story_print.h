@@ -16,8 +16,7 @@ struct story_wish {
  * file. */
 void story_print(const struct story *story, const struct story_wish *wish, struct sheet *sheet);
 
-/* story_print_table(): one row for each step, the first `top` of those that changed something, for
- * a report in either form. */
+/* story_print_table(): one row for each step, the first `top` of them, for a report in either form. */
 void story_print_table(const struct story *story, size_t top, struct sheet *sheet);
 
 /* story_json(): an array with an object for each step (config/data/schema/story.schema.json).
