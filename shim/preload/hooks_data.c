@@ -19,14 +19,24 @@
 		return call.bytes.moved; \
 	} while (0)
 
-static inline struct call moves(enum operation operation, int fd, const void *memory,
-				size_t size_bytes, int64_t offset)
+static inline struct call reads(int fd, void *memory, size_t size_bytes, int64_t offset)
 {
-	return (struct call){ .operation = operation,
-			      .name = { .directory = fd },
-			      .bytes = { .memory = (void *)(uintptr_t)memory,
-					 .size_bytes = size_bytes,
-					 .offset = offset } };
+	return (struct call){
+		.operation = OPERATION_READ,
+		.name = { .directory = fd },
+		.bytes = { .memory = memory, .size_bytes = size_bytes, .offset = offset },
+	};
+}
+
+static inline struct call writes(int fd, const void *memory, size_t size_bytes, int64_t offset)
+{
+	return (struct call){
+		.operation = OPERATION_WRITE,
+		.name = { .directory = fd },
+		.bytes = { .memory = (void *)(uintptr_t)memory,
+			   .size_bytes = size_bytes,
+			   .offset = offset },
+	};
 }
 
 static inline struct call moves_parts(enum operation operation, int fd, const struct iovec *parts,
@@ -41,19 +51,19 @@ static inline struct call moves_parts(enum operation operation, int fd, const st
 
 EXPORT ssize_t read(int fd, void *buffer, size_t size_bytes)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, CALL_OWN_OFFSET);
+	struct call call = reads(fd, buffer, size_bytes, CALL_OWN_OFFSET);
 	MOVE(READ, REAL(read)(fd, buffer, size_bytes));
 }
 
 EXPORT ssize_t __read(int fd, void *buffer, size_t size_bytes)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, CALL_OWN_OFFSET);
+	struct call call = reads(fd, buffer, size_bytes, CALL_OWN_OFFSET);
 	MOVE(READ, REAL(__read)(fd, buffer, size_bytes));
 }
 
 EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size_bytes, size_t buffer_bytes)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, CALL_OWN_OFFSET);
+	struct call call = reads(fd, buffer, size_bytes, CALL_OWN_OFFSET);
 	MOVE(READ, REAL(__read_chk)(fd, buffer, size_bytes, buffer_bytes));
 }
 
@@ -65,33 +75,33 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count)
 
 EXPORT ssize_t pread(int fd, void *buffer, size_t size_bytes, off_t offset)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, offset);
+	struct call call = reads(fd, buffer, size_bytes, offset);
 	MOVE(READ, REAL(pread)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, offset);
+	struct call call = reads(fd, buffer, size_bytes, offset);
 	MOVE(READ, REAL(pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, offset);
+	struct call call = reads(fd, buffer, size_bytes, offset);
 	MOVE(READ, REAL(__pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset,
 			   size_t buffer_bytes)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, offset);
+	struct call call = reads(fd, buffer, size_bytes, offset);
 	MOVE(READ, REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
 EXPORT ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset,
 			     size_t buffer_bytes)
 {
-	struct call call = moves(OPERATION_READ, fd, buffer, size_bytes, offset);
+	struct call call = reads(fd, buffer, size_bytes, offset);
 	MOVE(READ, REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
@@ -121,13 +131,13 @@ EXPORT ssize_t preadv64v2(int fd, const struct iovec *parts, int count, off64_t 
 
 EXPORT ssize_t write(int fd, const void *data, size_t size_bytes)
 {
-	struct call call = moves(OPERATION_WRITE, fd, data, size_bytes, CALL_OWN_OFFSET);
+	struct call call = writes(fd, data, size_bytes, CALL_OWN_OFFSET);
 	MOVE(WRITE, REAL(write)(fd, data, size_bytes));
 }
 
 EXPORT ssize_t __write(int fd, const void *data, size_t size_bytes)
 {
-	struct call call = moves(OPERATION_WRITE, fd, data, size_bytes, CALL_OWN_OFFSET);
+	struct call call = writes(fd, data, size_bytes, CALL_OWN_OFFSET);
 	MOVE(WRITE, REAL(__write)(fd, data, size_bytes));
 }
 
@@ -139,19 +149,19 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count)
 
 EXPORT ssize_t pwrite(int fd, const void *data, size_t size_bytes, off_t offset)
 {
-	struct call call = moves(OPERATION_WRITE, fd, data, size_bytes, offset);
+	struct call call = writes(fd, data, size_bytes, offset);
 	MOVE(WRITE, REAL(pwrite)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
-	struct call call = moves(OPERATION_WRITE, fd, data, size_bytes, offset);
+	struct call call = writes(fd, data, size_bytes, offset);
 	MOVE(WRITE, REAL(pwrite64)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t __pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
-	struct call call = moves(OPERATION_WRITE, fd, data, size_bytes, offset);
+	struct call call = writes(fd, data, size_bytes, offset);
 	MOVE(WRITE, REAL(__pwrite64)(fd, data, size_bytes, offset));
 }
 
