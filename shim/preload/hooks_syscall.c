@@ -238,18 +238,22 @@ static bool is_made_by_name(const struct system_call *call, const long *argument
 }
 
 /* Makes an open, by the flags that the guard left of it: then creat(2) becomes the open(2) that it
- * stands for. */
+ * stands for.  how: of openat2(2), where it was judged. */
 static int open_by_kernel(const struct system_call *form, const long *given,
-			  const struct write_check *check, uint32_t flags)
+			  const struct write_check *check, uint32_t flags, struct open_how *how)
 {
 	uint32_t now = (uint32_t)write_check_flags(check, (int)flags);
 	long number = form->number, arguments[6];
 
 	memcpy(arguments, given, sizeof(arguments));
-	if (now != flags && form->flags != NO_PLACE)
+	if (now != flags && number == SYS_openat2) {
+		how->flags &= ~(uint64_t)O_TRUNC;
+		arguments[2] = (long)how;
+	} else if (now != flags && form->flags != NO_PLACE) {
 		arguments[form->flags] = (long)now;
+	}
 #ifdef SYS_open
-	if (now != flags && form->flags == NO_PLACE) {
+	if (now != flags && number == SYS_creat) {
 		number = SYS_open;
 		arguments[2] = arguments[1];
 		arguments[1] = (long)now;
@@ -259,24 +263,36 @@ static int open_by_kernel(const struct system_call *form, const long *given,
 				  arguments[4], arguments[5]);
 }
 
-/* May an open be made?  openat2(2) has its flags in the caller's memory, and the guard does not
- * inspect it. */
-static bool may_open(const struct system_call *form, const long *arguments, struct call *call)
+/* Does anything ask before a call?  What a viewer writes is untrackable. */
+static inline bool asks_before(void)
+{
+	return (shim.guards && !shim.views) || shim.keeps || shim.rules.ops;
+}
+
+/* The flags of openat2(2) are in the caller's memory.  Only the form that is known is judged in
+ * full, and no name that begins at another root.  ret_how: what was judged. */
+static bool may_open_by_how(const long *arguments, struct call *call, struct open_how *ret_how)
 {
 	const struct open_how *how = DATA(2);
 
-	if (form->number != SYS_openat2)
-		return order_may(call, call->operation);
-	if (!shim.rules.ops || !launch_is_readable(how))
+	if (!asks_before() || !launch_is_readable(how))
 		return true;
 	call_set_open_flags(call, (uint32_t)how->flags);
-	return order_may_by_rules(call, call->operation);
+	if (SIZE(3) != sizeof(*how) || !launch_is_readable(&how->resolve))
+		return order_may_by_rules(call, call->operation);
+	*ret_how = *how;
+	if (ret_how->resolve & RESOLVE_IN_ROOT)
+		return order_may_by_rules(call, call->operation);
+	call_set_open_flags(call, (uint32_t)ret_how->flags);
+	return order_may(call, call->operation);
 }
 
 /* An open, which is left to the kernel: libc's functions can be cancelled (pthreads(7)), this one
  * cannot. */
 static long open_by_number(const struct system_call *form, const long *arguments)
 {
+	bool has_how = form->number == SYS_openat2;
+	struct open_how how;
 	struct open_work own;
 	struct call call;
 
@@ -285,12 +301,13 @@ static long open_by_number(const struct system_call *form, const long *arguments
 	call_of_number(form, arguments, &call);
 	call.own = &own;
 	call.error = -1;
-	if (may_open(form, arguments, &call)) {
+	if (has_how ? may_open_by_how(arguments, &call, &how) : order_may(&call, call.operation)) {
 		call.error = open_came_back(
-			&call, open_by_kernel(form, arguments, &own.check, call.flags));
-		const struct open_how *how = DATA(2);
-		if (form->number == SYS_openat2) /* one that failed proved no memory readable */
-			call_set_open_flags(&call, call.error ? 0 : (uint32_t)how->flags);
+			&call, open_by_kernel(form, arguments, &own.check, call.flags, &how));
+		if (has_how) /* one that failed proved no memory readable */
+			call_set_open_flags(
+				&call,
+				call.error ? 0 : (uint32_t)((struct open_how *)DATA(2))->flags);
 	}
 	order_came_back(&call, call.operation);
 	station_guarded(&call, call.operation);
@@ -332,13 +349,6 @@ static long close_by_number(const struct system_call *form, const long *argument
 	else
 		(void)close_ends(0, &own);
 	return ret;
-}
-
-/* Writing is left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
- * What a viewer does here is untrackable. */
-static inline bool asks_before(void)
-{
-	return (shim.guards && !shim.views) || shim.keeps || shim.rules.ops;
 }
 
 /* Calls that are made here between their stations, or by the function of their name.  False: the

@@ -128,6 +128,8 @@ class Commands(Keep):
         self.check(*("%s -c %s" % (PYTHON, shlex.quote(code)) for code in (
             "import os; f = os.open('a', os.O_RDWR); os.pwrite(f, b'Z', 3); os.ftruncate(f, 9); os.close(f); os.truncate('c/e', 100)",
             "import mmap, os; f = os.open('c/d', os.O_RDWR); m = mmap.mmap(f, 0); os.close(f); m[:3] = b'ZZZ'",
+            "import ctypes, os; f = ctypes.CDLL(None).syscall(437, -100, b'a', (ctypes.c_uint64 * 3)(os.O_WRONLY | os.O_TRUNC, 0, 0), 24); os.write(f, b'short')",
+            "import ctypes, os; f = ctypes.CDLL(None).syscall(437, -100, b'c/e', (ctypes.c_uint64 * 3)(os.O_RDWR, 0, 0), 24); os.write(f, b'not emptied')",
             "f = open('c/f/g', 'r+'); f.seek(2); f.write('Y'); f.close(); open('a', 'a').write('more')",
             "import os; f = os.open('b', os.O_WRONLY); g = os.dup(f); os.close(f); os.writev(g, [b'1', b'2']); os.posix_fallocate(g, 0, 999)",
             "import os; f = os.open('a', os.O_RDONLY); g = os.open('b', os.O_WRONLY); os.copy_file_range(f, g, 20); os.sendfile(g, f, 0, 10)",
