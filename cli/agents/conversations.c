@@ -388,7 +388,9 @@ static uint64_t complete(struct conversations *conversations, struct follow *fol
 		if (follow->current) {
 			set_flags(conversations, follow, SCOPE_PROVES | SCOPE_MUTE);
 			leave(conversations, follow);
-			if (!follow->current->many)
+			/* It goes on where it was found to be another scope's. */
+			if (!follow->current->many &&
+			    (!follow->current->scope_id || follow->current->scope_id == follow->id))
 				conversation_close(follow->current->conversation);
 		}
 		follow->current = current;

@@ -357,6 +357,22 @@ class Conversations(NewConversation, Case):
         time.sleep(0.3)
         self.assertNotice(self.cat(), "f")
 
+    def test_beside_another_agent(self):
+        """It could be either's until the first output is proven; then it goes on where it was found to be."""
+        other = self.session.agent(*self.options)
+        self.addCleanup(other.close)
+        other.run(["true"])
+        self.one.prompt()
+        wait_until(lambda: [scope["muted"] for scope in self.session.status()["scopes"]] == [False, False], 5)
+        self.one.call()
+        output = self.cat()
+        self.assertReal(output, self.data)
+        self.one.result(output)
+        wait_until(lambda: any(scope["outputs"] and scope["outputs"]["proven"] for scope in self.session.status()["scopes"]))
+        time.sleep(0.5)  # it is muted for a while now
+        wait_until(lambda: any(scope["outputs"] and not scope["muted"] for scope in self.session.status()["scopes"]), 5)
+        self.assertNotice(self.cat(), "f")
+
     def test_written_anew(self):
         self.known()
         with open(self.one.path, "rb") as file:
