@@ -116,6 +116,24 @@ static uint32_t starter_of(const struct reading *reading, const struct event *ev
 
 /* ---- one event ---- */
 
+/* A program was started, by a process or in its place. */
+static void note_started(struct step_process *rows, uint32_t by, const struct event *event)
+{
+	struct step_process *starter = &rows[by];
+
+	if (starter->pid != event->entry->process.pid) {
+		starter->flags |= STEP_PROCESS_STARTER;
+		return;
+	}
+	if (!(starter->flags & STEP_PROCESS_FORK))
+		return;
+	/* A copy of an agent that becomes the agent again (gemini) goes on being it. */
+	if (event->role != ROLE_AGENT || starter->role != ROLE_AGENT)
+		starter->flags |= STEP_PROCESS_BECOMES;
+	if (starter->parent != STEP_NONE)
+		rows[starter->parent].flags |= STEP_PROCESS_STARTER;
+}
+
 static void add_process(struct reading *reading, const struct event *event)
 {
 	struct step_processes *processes = reading->processes;
@@ -143,15 +161,8 @@ static void add_process(struct reading *reading, const struct event *event)
 		return;
 	}
 	bool is_fork = event->op == JOURNAL_FORK;
-	if (parent != STEP_NONE && !is_fork && rows[parent].pid == reported->pid) {
-		uint32_t copied = rows[parent].parent;
-		if (rows[parent].flags & STEP_PROCESS_FORK)
-			rows[parent].flags |= STEP_PROCESS_BECOMES;
-		if ((rows[parent].flags & STEP_PROCESS_FORK) && copied != STEP_NONE)
-			rows[copied].flags |= STEP_PROCESS_STARTER;
-	} else if (parent != STEP_NONE && !is_fork) {
-		rows[parent].flags |= STEP_PROCESS_STARTER;
-	}
+	if (parent != STEP_NONE && !is_fork)
+		note_started(rows, parent, event);
 	rows[count] = (struct step_process){
 		.start_ns = event->time_realtime_ns,
 		.last_ns = event->time_realtime_ns,

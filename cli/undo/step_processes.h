@@ -12,8 +12,9 @@
 enum { STEP_NONE = UINT32_MAX }; /* in place of an index */
 
 enum step_process_flags {
-	STEP_PROCESS_FORK = 1,    /* a copy of its parent, from a FORK record */
-	STEP_PROCESS_BECOMES = 2, /* FORK: it became another program, which has a row of its own */
+	STEP_PROCESS_FORK = 1, /* a copy of its parent, from a FORK record */
+	/* FORK: it became another program, which has a row of its own; of an agent's: not an agent */
+	STEP_PROCESS_BECOMES = 2,
 	STEP_PROCESS_STARTER = 4, /* it started a program, in another process */
 	STEP_PROCESS_AGENT = 8,   /* an agent is the process itself or above it */
 	STEP_PROCESS_STATUS = 16, /* it told its exit status */

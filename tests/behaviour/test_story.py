@@ -107,6 +107,16 @@ class Steps(Story):
         self.seen("story", "--session", "s", "--step", "9", code=1)
         self.seen("story", "--session", "s", "--step", "x", code=2)
 
+    def test_of_an_agent_that_starts_itself_again(self):
+        (self.top / "steps").write_text(json.dumps(["echo 1 > one", ["open('own', 'w').write('x\\n')"], "echo 2 > two"]))
+        (self.top / "stepper.py").write_text("import os, sys\nif len(sys.argv) == 2 and not os.fork():\n"
+                                             "    os.execv(sys.executable, [sys.executable, *sys.argv, 'again'])\n"
+                                             "if len(sys.argv) == 2:\n    sys.exit(os.wait()[1] != 0)\n" + AGENT)
+        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"),
+                  str(self.top / "steps"), code=0)
+        self.assertEqual([(step["kind"], list(self.files(step))) for step in self.steps()],
+                         [("command", ["one"]), ("own_action", ["own"]), ("command", ["two"])])
+
     def test_in_a_terminal_and_in_a_report(self):
         self.fill()
         self.file("e\x1b[31m\n.txt", b"x\n")
