@@ -17,7 +17,8 @@ int undo_ranges_read(const struct steps *steps, const struct tree_records *recor
 	*ret_ranges = (struct undo_ranges){ .steps = steps, .records = records };
 	if (error == 0) {
 		ret_ranges->heads = calloc(count + 1, sizeof(*ret_ranges->heads));
-		error = ret_ranges->heads ? 0 : -ENOMEM;
+		ret_ranges->passed = calloc(steps->count + 1, sizeof(*ret_ranges->passed));
+		error = ret_ranges->heads && ret_ranges->passed ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < count && error == 0; i++)
 		if (operation_read_head(directory, numbers[i],
@@ -30,6 +31,7 @@ int undo_ranges_read(const struct steps *steps, const struct tree_records *recor
 void undo_ranges_free(struct undo_ranges *ranges)
 {
 	free(ranges->heads);
+	free(ranges->passed);
 	*ranges = (struct undo_ranges){ .steps = NULL };
 }
 
@@ -61,16 +63,26 @@ static bool is_change(const struct tree_record *record)
 	       record->kind != PACK_EXCLUDED && record->kind != PACK_BOUNDARY;
 }
 
+void undo_range_pass(struct undo_ranges *ranges, uint32_t step)
+{
+	if (step <= ranges->steps->count)
+		ranges->passed[step] = true;
+}
+
 /* Was this record, of a process of the session, taken back whole? */
 static bool is_undone(const struct undo_ranges *ranges, const struct tree_record *record)
 {
+	uint32_t step = step_of(ranges, record);
+
+	if (step <= ranges->steps->count && ranges->passed[step])
+		return true;
 	for (size_t i = 0; i < ranges->head_count; i++) {
 		const struct operation_head *head = &ranges->heads[i];
 		if (head->kind == OPERATION_UNDO && head->state == OPERATION_DONE &&
 		    !head->redone_by && !(head->flags & OPERATION_PATHS) &&
 		    record->place < head->behind_place && record->place >= head->from_place &&
 		    record->time_ns >= head->from_time_ns &&
-		    (head->step == 0 || head->step == step_of(ranges, record)))
+		    (head->step == 0 || head->step == step))
 			return true;
 	}
 	return false;

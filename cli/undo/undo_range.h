@@ -22,6 +22,7 @@ struct undo_ranges {
 	const struct tree_records *records;
 	struct operation_head *heads; /* of the operations, in their order */
 	size_t head_count;
+	bool *passed; /* by the number of a step: undo_range_pass() */
 	/* of undo_range_step(), _redo(): */
 	uint32_t step;
 	uint32_t operation;
@@ -44,6 +45,9 @@ uint32_t undo_range_next(const struct undo_ranges *ranges);
 /* undo_range_last(): the last step that changed something, also below one of the paths (absolute,
  * ended by NULL; NULL: anywhere), and was not undone.  0: none. */
 uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths);
+
+/* undo_range_pass(): a step left all as it was: from now on it counts as undone. */
+void undo_range_pass(struct undo_ranges *ranges, uint32_t step);
 
 /* undo_range_step(): one step.  undo_range_since(): all from a point on.  undo_range_redo(): the last
  * undo that was not redone; false: there is none. */

@@ -156,6 +156,32 @@ static int make_plan(struct undo_run *run)
 	return EXIT_CODE_OK;
 }
 
+static void drop_plan(struct undo_run *run)
+{
+	schedule_free(&run->schedule);
+	schedule_report_free(&run->report);
+	tree_changes_free(&run->changes);
+}
+
+/* A last step that left all as it was (git checkout there and back) is passed, for the one before it. */
+static int choose_and_plan(struct undo_run *run)
+{
+	const struct undo_request *request = run->request;
+	bool is_last = request->kind == OPERATION_UNDO && !request->all && !request->since &&
+		       !request->step;
+
+	for (;;) {
+		int code = choose(run);
+		if (code == EXIT_CODE_OK)
+			code = make_plan(run);
+		if (code != EXIT_CODE_OK || !is_last || run->schedule.count ||
+		    run->report.left_count)
+			return code;
+		undo_range_pass(&run->ranges, run->step);
+		drop_plan(run);
+	}
+}
+
 static void summarize(const struct undo_run *run, const struct apply_result *result)
 {
 	char count[TEXT_NUMBER_BYTES];
@@ -264,9 +290,7 @@ static int act(struct undo_run *run)
 			"it");
 		return EXIT_CODE_CONFLICT;
 	}
-	code = choose(run);
-	if (code == EXIT_CODE_OK)
-		code = make_plan(run);
+	code = choose_and_plan(run);
 	if (code != EXIT_CODE_OK)
 		return code;
 	undo_report_left(run);
@@ -321,9 +345,7 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 		} else {
 			code = error < 0 ? failed(run, error) : read_and_act(run);
 		}
-		schedule_free(&run->schedule);
-		schedule_report_free(&run->report);
-		tree_changes_free(&run->changes);
+		drop_plan(run);
 		undo_ranges_free(&run->ranges);
 		tree_records_close(&run->records);
 		if (run->directory >= 0)
