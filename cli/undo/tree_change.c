@@ -98,6 +98,18 @@ static const char *brought_along(const struct reading *reading, const char *path
 	return NULL;
 }
 
+/* Did an external program change it between two steps? */
+static bool crosses_external(const struct found *items, size_t count)
+{
+	bool crosses = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tree_node *node = items[i].from ? items[i].from : items[i].node;
+		crosses = crosses || (node && node->crosses);
+	}
+	return crosses;
+}
+
 /* What is there at the end of the range against what the records say. */
 static void judge_left(const struct reading *reading, const struct found *items, size_t count,
 		       struct tree_change *change)
@@ -126,6 +138,8 @@ static void judge_left(const struct reading *reading, const struct found *items,
 	if (expected)
 		change->left = left_of(reading, inode, &change->after);
 	else if (!reading->base && change->after.exists && !change->moved_from)
+		change->left = TREE_CHANGED_SINCE;
+	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;
 }
 

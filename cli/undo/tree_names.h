@@ -58,6 +58,9 @@ struct tree_node {
 	const char *current_path; /* CURRENT_AT */
 	struct tree_object *object;
 	struct tree_inode *inode; /* that the session left at `current`; NULL: not known */
+	/* What the next later record found by this name, if it is of this count of walk.moves. */
+	const struct pack_state *found;
+	uint64_t found_moves;
 	uint64_t hash;
 	uint64_t first_time_ns, last_time_ns; /* of the records that changed it */
 	uint32_t process;                     /* of the last */
@@ -68,7 +71,9 @@ struct tree_node {
 	bool touched;      /* a selected record is about it */
 	bool other;        /* a later record that is not selected is about it */
 	bool conflict;
-	bool bytes; /* the bytes changed, or the thing itself */
+	bool external; /* an external program changed it behind the walk's point */
+	bool crosses;  /* a selected record is about it before an external program did */
+	bool bytes;    /* the bytes changed, or the thing itself */
 };
 
 struct tree_names {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/undo/tree_between.h"
+
 enum { INODES_MIN = 1024 };
 
 struct tree_walk *tree_walk_new(void)
@@ -142,6 +144,7 @@ static void touch(struct tree_walk *walk, struct tree_node *node, const struct t
 		node->last_time_ns = record->time_ns;
 		node->process = record->process;
 	}
+	node->crosses = node->crosses || node->external;
 	for (const struct tree_node *at = walk->has_other ? node : NULL; at; at = at->parent)
 		node->conflict = node->conflict || at->other;
 }
@@ -459,19 +462,6 @@ static int note_open(struct tree_walk *walk, const struct tree_record *record)
 
 /* ---- the walk ---- */
 
-static bool is_about_name(const struct tree_record *record)
-{
-	return record->path[0] == '/' && !(record->flags & (PACK_NO_NAME | PACK_CUT)) &&
-	       record->kind != PACK_OPEN && record->kind != PACK_EXCLUDED &&
-	       record->kind != PACK_BOUNDARY;
-}
-
-static bool has_other_path(const struct tree_record *record)
-{
-	return record->kind == PACK_RENAMED || record->kind == PACK_EXCHANGED ||
-	       record->kind == PACK_LINKED;
-}
-
 static int back_one(struct tree_walk *walk, const struct tree_record *record)
 {
 	struct tree_node *node = tree_names_get(&walk->names, record->path);
@@ -498,12 +488,12 @@ static int back_one(struct tree_walk *walk, const struct tree_record *record)
 	}
 }
 
-int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
+static int back(struct tree_walk *walk, const struct tree_record *record)
 {
 	walk->records++;
 	if (record->kind == PACK_OPEN)
 		return note_open(walk, record);
-	if (!is_about_name(record) || (has_other_path(record) && record->other[0] != '/'))
+	if (!tree_between_names(record) || (tree_between_two(record) && record->other[0] != '/'))
 		return 0;
 	if (record->kind == PACK_AFTER)
 		return note_after(walk, record);
@@ -514,12 +504,12 @@ int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 	return back_one(walk, record);
 }
 
-int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
+static int pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
 {
 	walk->records++;
 	if (record->kind == PACK_OPEN)
 		return note_open(walk, record);
-	if (!is_about_name(record))
+	if (!tree_between_names(record))
 		return 0;
 	if (record->kind == PACK_AFTER)
 		return note_after(walk, record);
@@ -527,11 +517,27 @@ int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, boo
 		return 0;
 	walk->has_other = true;
 	struct tree_node *node = tree_names_get(&walk->names, record->path);
-	struct tree_node *other = has_other_path(record) && record->other[0] == '/'
+	struct tree_node *other = tree_between_two(record) && record->other[0] == '/'
 					  ? tree_names_get(&walk->names, record->other)
 					  : node;
 	if (!node || !other)
 		return -ENOMEM;
 	node->other = other->other = true;
 	return 0;
+}
+
+int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
+{
+	if (record->kind == PACK_AFTER)
+		tree_between_left(walk, record);
+	int error = back(walk, record);
+	return error || record->kind == PACK_AFTER ? error : tree_between_found(walk, record);
+}
+
+int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
+{
+	if (record->kind == PACK_AFTER)
+		tree_between_left(walk, record);
+	int error = pass(walk, record, conflicts);
+	return error || record->kind == PACK_AFTER ? error : tree_between_found(walk, record);
 }

@@ -27,6 +27,7 @@ struct tree_walk {
 	struct tree_inode **inodes; /* a table */
 	size_t inode_count, inode_mask;
 	uint64_t records;
+	uint64_t moves; /* `found` of a name is void behind one */
 	bool has_other; /* a record was not selected */
 };
 

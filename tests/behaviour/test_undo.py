@@ -80,6 +80,16 @@ class Undo(Undone):
         self.undo(command="redo")
         self.assertTree(first)
 
+    def test_a_last_step_that_left_all_as_it_was_is_passed(self):
+        first, *_ = self.agent("echo 1 >> top", "echo 2 >> src/a", "cp -p top kept; rm top; mv kept top; touch new; rm new")
+        self.undo("--last")
+        self.assertTree(first)
+        self.undo("--last")
+        self.assertTree(self.before)
+        self.assertIn(b"nothing to undo", self.undo("--last", code=1).stderr)
+        self.undo(command="redo")
+        self.assertTree(first)
+
     def test_nothing_changes_where_it_is_only_shown(self):
         after = self.agent("rm -r src")[-1]
         for words in ((), ("--last", "--dry-run"), ("--all", "--dry-run")):
@@ -103,6 +113,30 @@ class Undo(Undone):
         self.assertEqual(self.tree()[b"src/a"], self.before[b"src/a"])
         self.undo(command="redo")
         self.assertEqual(self.tree()[b"src/a"], theirs[b"src/a"], "what a person wrote was kept first")
+
+    def test_what_changed_between_two_steps_is_left_and_listed(self):
+        agent = self.session.agent()
+        agent.shell("echo one >> top; echo one >> src/b; echo made > made; cp src/a copy")
+        for name in ("top", "made"):
+            self.session.write(name, b"written by a person")
+        os.rename(self.session.path("made"), self.session.path("new"))
+        os.rename(self.session.path("new"), self.session.path("made"))
+        self.session.write("other", b"another inode")
+        os.rename(self.session.path("other"), self.session.path("copy"))
+        theirs = self.tree()
+        agent.shell("echo two >> top; echo two >> made; echo two >> copy; echo two > src/a")
+        agent.close()
+        self.undo("--last")
+        self.assertTree(theirs)
+        for words in ("--last",), ("--all",):
+            result = self.undo(*words, code=12)
+            for name in b"top", b"made", b"copy":
+                self.assertIn(b"%s is left as it is: an external program changed it" % name, result.stderr)
+            now = self.tree()
+            self.assertEqual([now[name] for name in (b"top", b"made", b"copy")], [theirs[name] for name in (b"top", b"made", b"copy")])
+            self.assertEqual(now[b"src/b"], self.before[b"src/b"])
+        self.undo("--all", "--force")
+        self.assertTree(self.before)
 
     def test_one_step_and_what_later_ones_changed(self):
         self.agent("rm src/a; chmod 600 top; mv hard h", "chmod 444 top; rm -r src/deep")
