@@ -73,7 +73,7 @@ static int make_file(struct doing *doing)
 {
 	int from = doing->content ? tree_record_open(doing->applying->records, doing->content)
 				  : -ENODATA;
-	struct stat stat;
+	struct stat stat = { .st_size = 0 };
 
 	if (from < 0)
 		return from;

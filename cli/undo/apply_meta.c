@@ -50,7 +50,7 @@ static int change_mode(int fd, uint32_t mode)
 int apply_meta_name(int directory, const char *name, const struct pack_state *wanted, bool time)
 {
 	struct timespec times[2];
-	struct stat stat;
+	struct stat stat = { .st_mode = 0 };
 	int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	int error = fd < 0 ? -errno : fstat(fd, &stat) < 0 ? -errno : 0;
 

@@ -200,7 +200,7 @@ static void print_rows(FILE *file, const struct row *rows, size_t count,
 			continue;
 		}
 		(void)fprintf(file, " %*llu%s", number_width,
-			      (unsigned long long)(rows[i].added + rows[i].removed),
+			      (unsigned long long)rows[i].added + rows[i].removed,
 			      rows[i].added + rows[i].removed ? " " : "");
 		print_graph(file, &rows[i], most,
 			    rest > GRAPH_COLUMNS_MIN ? (unsigned)rest : GRAPH_COLUMNS_MIN, style);

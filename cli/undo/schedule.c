@@ -21,7 +21,7 @@ uint64_t schedule_add_text(struct schedule *plan, const char *text)
 {
 	size_t size = strlen(text) + 1, used = plan->text_bytes ? plan->text_bytes : 1;
 
-	if (used + size > plan->text_capacity) {
+	if (!plan->texts || used + size > plan->text_capacity) {
 		size_t capacity = 2 * (used + size) + TEXTS_MIN_BYTES;
 		char *grown = realloc(plan->texts, capacity);
 		if (!grown)

@@ -72,6 +72,7 @@ static uint32_t newest_of(const struct reading *reading, uint32_t pid, uint64_t 
 	uint32_t row = reading->newest[pid % PID_BUCKETS];
 
 	while (row != STEP_NONE && (rows[row].pid != pid || rows[row].pid_ns != pid_ns))
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is one for each row */
 		row = reading->older[row];
 	return row != STEP_NONE && lives && rows[row].end_ns ? STEP_NONE : row;
 }
@@ -240,6 +241,7 @@ static void add_change(struct reading *reading, const struct event *event, uint3
 	struct step_processes *processes = reading->processes;
 	struct last_change *last = &reading->last_changes[row];
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is one for each row */
 	if (last->index != SIZE_MAX && last->lives == reading->lives) {
 		struct step_change *change = &processes->changes[last->index];
 		if (event->time_realtime_ns > change->last_ns)

@@ -224,6 +224,7 @@ static int collect(struct reading *reading)
 		if (error == 0 && !is_nothing(change))
 			changes->count++;
 	}
+	reading->list = NULL;
 	free(list.items);
 	return error;
 }

@@ -59,7 +59,7 @@ int tree_entry_read(const struct tree_records *records, const struct tree_entry 
 			error = -errno;
 	}
 	(void)close(fd);
-	if (error < 0) {
+	if (error < 0 || !bytes) {
 		free(bytes);
 		return error;
 	}
