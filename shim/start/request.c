@@ -132,6 +132,23 @@ static int connect_to_run(const struct request_start *start)
 	return fd;
 }
 
+/* Does the run have a supervisor, as far as the session's directory tells?  One that is not there
+ * tells nothing. */
+static bool may_have_supervisor(const struct request_start *start)
+{
+	struct sockaddr_un address;
+	socklen_t bytes;
+	int directory;
+
+	if (request_address(start->directory, start->run, &address, &bytes, &directory) < 0)
+		return true;
+	int error = (int)sys_call3(SYS_faccessat, AT_FDCWD, (long)address.sun_path, F_OK);
+	if (directory >= 0)
+		(void)sys_close(directory);
+	return error != -ENOENT ||
+	       sys_call3(SYS_faccessat, AT_FDCWD, (long)start->directory, F_OK) < 0;
+}
+
 static enum mechanism explain_connect(int error)
 {
 	switch (error) {
@@ -244,6 +261,8 @@ enum mechanism request_supervision(const struct request_start *start)
 	struct request_ready ready;
 	enum mechanism mechanism;
 
+	if (!may_have_supervisor(start))
+		return MECHANISM_LIBRARY;
 	if (!inspect_self(&status))
 		return MECHANISM_UNKNOWN;
 	if (status.tracer)

@@ -538,16 +538,14 @@ class Coverage(JournalTest):
         if not os.path.exists("/bin/busybox"):
             self.skipTest("no static busybox")
         result = self.run_seen("sh", "-c", "busybox true; busybox true; /bin/true", options=("--summary", "--via", "preload"))
-        not_supervised = "no supervisor could be reached from where it was started"
-        self.assertIn(f"not observed: true: static, and not supervised: {not_supervised} (2 times)".encode(), result.stderr)
+        self.assertIn(b"not observed: true: static (2 times)", result.stderr)
         self.assertIn(b"records lost", result.stderr)
         self.assertRegex(result.stderr, rb"sealed \d+ records, [0-9a-f]{64}")
         last = self.last()
         self.assertEqual((last["op"], last["observed"], last["unobserved"]), ("coverage", 2, 2))
         self.assertEqual(last["lost"], 0)
         status = self.session.status()
-        self.assertEqual(status["processes"]["unobserved_programs"], [
-            {"name": "true", "reason": "static", "not_supervised": not_supervised, "count": 2}])
+        self.assertEqual(status["processes"]["unobserved_programs"], [{"name": "true", "reason": "static", "not_supervised": None, "count": 2}])
         self.assertGreater(status["journal"]["bytes"], 8192)
 
     def test_a_read_only_journal(self):

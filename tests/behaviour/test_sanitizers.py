@@ -120,7 +120,7 @@ class Sanitizers(Programs):
             found = ("env", "PATH=%s:/usr/bin:/bin" % os.path.dirname(program), os.path.basename(program))  # by execvp
             self.assertSame(self.session.seen("run", "--quiet", "--session", name, "--", *found, check=False), bare, name)
             programs = json.loads(self.session.seen("status", "--json", "--session", name).stdout)["processes"]["unobserved_programs"]
-            wanted = [] if observed else [{"name": name, "reason": "built with AddressSanitizer", "count": 2}]
+            wanted = [] if observed else [{"name": name, "reason": "built with AddressSanitizer", "not_supervised": None, "count": 2}]
             self.assertEqual(programs[:1], wanted, name)
             self.assertEqual(sum(program["count"] for program in programs), 0 if observed else 3, name)
             if not observed:

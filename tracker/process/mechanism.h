@@ -9,7 +9,8 @@
 
 /* Kept in the program's slot (process_mechanism()).  Appended to, never reordered. */
 enum mechanism {
-	MECHANISM_LIBRARY, /* nothing was tried: the library is inside, or a supervisor was there */
+	MECHANISM_LIBRARY, /* nothing was tried: the library is inside, a supervisor was there, or the
+			   * run has none */
 	MECHANISM_SUPERVISOR, /* supervised since its exec */
 	/* started plainly: */
 	MECHANISM_NO_SOCKET,  /* no supervisor of this run can be reached from there */

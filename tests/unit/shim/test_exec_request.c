@@ -312,6 +312,13 @@ static int ask_another_run(void)
 	return (int)request_supervision(&start);
 }
 
+static int ask_from_another_root(void)
+{
+	struct request_start start = ask_for((struct process_ref){ 0, 0 });
+	start.directory = "/nonexistent/session";
+	return (int)request_supervision(&start);
+}
+
 static int ask_without_descriptors(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -358,7 +365,8 @@ static int ask_below_a_tracer(void)
 
 Test(exec_request, reasons)
 {
-	cr_assert_eq(run_step(ask_another_run), MECHANISM_NO_SOCKET);
+	cr_assert_eq(run_step(ask_another_run), MECHANISM_LIBRARY); /* it has no supervisor */
+	cr_assert_eq(run_step(ask_from_another_root), MECHANISM_NO_SOCKET);
 	cr_assert_eq(run_step(ask_without_descriptors), MECHANISM_UNKNOWN);
 	cr_assert_eq(run_step(ask_with_one_descriptor), MECHANISM_NO_DESCRIPTOR);
 	cr_assert_eq(run_step(ask_below_a_filter), MECHANISM_FILTERED);
