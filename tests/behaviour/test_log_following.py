@@ -209,7 +209,7 @@ class Sessions(LogCase):
     def test_unobserved(self):
         if not os.path.exists("/bin/busybox"):
             self.skipTest("no static busybox")
-        self.run_in("busybox true; busybox true")
+        self.run_in("busybox true; busybox true", "--via", "preload")
         self.assertIn(b"true  static (2 times)", self.seen("log", "--op", "unobserved", code=0).stdout)
 
     def test_full_disk(self):

@@ -98,7 +98,7 @@ class Status(Case):
     def test_edits_and_unobserved(self):
         if not os.access("/bin/busybox", os.X_OK) and not os.access("/usr/bin/busybox", os.X_OK):
             self.skipTest("no busybox, which would be a static program")
-        self.agent("echo hello > new.txt", "busybox true")
+        self.agent("echo hello > new.txt", "busybox true", options=("--via", "preload"))
         status = self.json("status")
         self.assertEqual(status["files"]["edited_by_agent"], 1)
         program, = status["processes"]["unobserved_programs"]
