@@ -247,6 +247,7 @@ static int open_by_kernel(const struct system_call *form, const long *given,
 
 	memcpy(arguments, given, sizeof(arguments));
 	if (now != flags && number == SYS_openat2) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): it was judged, so it was copied */
 		how->flags &= ~(uint64_t)O_TRUNC;
 		arguments[2] = (long)how;
 	} else if (now != flags && form->flags != NO_PLACE) {
