@@ -174,7 +174,8 @@ static int find_alike(const struct tree_records *records, struct diff_set *set)
 		if (percent >= SIMILAR)
 			pairs[found++] = pairs[i];
 	}
-	qsort(pairs, found, sizeof(*pairs), most_alike_first);
+	if (found)
+		qsort(pairs, found, sizeof(*pairs), most_alike_first);
 	for (size_t i = 0; i < found && percent >= 0; i++)
 		if (pairs[i].gone->new_path && !pairs[i].made->old)
 			join(pairs[i].gone, pairs[i].made);

@@ -239,7 +239,8 @@ static int find_edges(struct step_table *table, const struct steps *steps)
 			table->edges[table->edge_count++] = (struct edge){ step->run,
 									   step->end_ns };
 	}
-	qsort(table->edges, table->edge_count, sizeof(*table->edges), by_run_and_time);
+	if (table->edge_count)
+		qsort(table->edges, table->edge_count, sizeof(*table->edges), by_run_and_time);
 	return 0;
 }
 
@@ -290,7 +291,9 @@ static int find_own_actions(struct steps *steps, struct journal_reader *journal)
 	struct step_table *table = steps->table;
 	struct step_processes *processes = &table->processes;
 
-	qsort(processes->changes, processes->change_count, sizeof(*processes->changes), by_time);
+	if (processes->change_count)
+		qsort(processes->changes, processes->change_count, sizeof(*processes->changes),
+		      by_time);
 	table->gaps = calloc(processes->change_count + 1, sizeof(*table->gaps));
 	if (!table->gaps)
 		return -ENOMEM;

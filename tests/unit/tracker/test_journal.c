@@ -392,5 +392,3 @@ Test(journal, every_operation_has_a_name)
 	cr_assert_null(journal_op_name(JOURNAL_FILLING));
 	cr_assert_str_eq(journal_op_name(JOURNAL_EXEC_FAILED), "exec_failed");
 }
-
-TestSuite(journal_windows, .init = setup_windows, .fini = teardown_windows);
