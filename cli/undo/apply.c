@@ -74,7 +74,9 @@ static void note_state(struct applying *applying, int plan_fd, size_t index,
 			       offsetof(struct schedule_item, state));
 
 	applying->plan->items[index].state = byte;
-	(void)pwrite(plan_fd, &byte, 1, offset);
+	/* On a full disk the undo goes on: the byte is there for one that is interrupted. */
+	ssize_t wrote = pwrite(plan_fd, &byte, 1, offset);
+	(void)wrote;
 }
 
 static void do_items(struct applying *applying, int plan_fd, struct apply_result *result)
