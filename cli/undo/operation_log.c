@@ -237,9 +237,12 @@ void operation_log_fail(struct operation_log *log, const struct operation_note *
 {
 	const uint32_t failed = PACK_FAILED;
 
-	for (size_t i = 0; i < count; i++)
-		if (open_part(log, notes[i].place) == 0)
-			(void)pwrite(log->part, &failed, sizeof(failed),
-				     (off_t)(notes[i].place % PACK_PART_BYTES +
-					     offsetof(struct pack_record, result)));
+	for (size_t i = 0; i < count; i++) {
+		if (open_part(log, notes[i].place) != 0)
+			continue;
+		ssize_t wrote = pwrite(log->part, &failed, sizeof(failed),
+				       (off_t)(notes[i].place % PACK_PART_BYTES +
+					       offsetof(struct pack_record, result)));
+		(void)wrote;
+	}
 }
