@@ -20,16 +20,6 @@ enum {
 	SECTIONS_MAX = 512,
 };
 
-#if defined(__x86_64__)
-enum { OWN_MACHINE = EM_X86_64 };
-#elif defined(__aarch64__)
-enum { OWN_MACHINE = EM_AARCH64 };
-#elif defined(__riscv)
-enum { OWN_MACHINE = EM_RISCV };
-#else
-enum { OWN_MACHINE = EM_NONE };
-#endif
-
 /* An open ELF file; numbers of either class are widened. */
 struct elf {
 	int fd;
@@ -166,7 +156,7 @@ static void inspect_elf(int fd, const unsigned char *header, uint64_t size,
 	uint64_t machine = FIELD(&elf, header, Ehdr, e_machine);
 	name_machine(machine, executable->machine, sizeof(executable->machine));
 	executable->bits = elf.wide ? 64 : 32;
-	executable->native = machine == OWN_MACHINE && elf.wide == (sizeof(void *) == 8) &&
+	executable->native = machine == IMAGE_OWN_MACHINE && elf.wide == (sizeof(void *) == 8) &&
 			     !elf.swapped;
 	read_loader(&elf, header, executable);
 	read_sections(&elf, header, executable);

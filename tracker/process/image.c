@@ -18,16 +18,6 @@ enum {
 	SECTION_NAME_BYTES = 24,
 };
 
-#if defined(__x86_64__)
-enum { OWN_MACHINE = EM_X86_64 };
-#elif defined(__aarch64__)
-enum { OWN_MACHINE = EM_AARCH64 };
-#elif defined(__riscv)
-enum { OWN_MACHINE = EM_RISCV };
-#else
-enum { OWN_MACHINE = EM_NONE };
-#endif
-
 bool image_is_address_sanitizer(const char *name, size_t bytes)
 {
 	static const char *const BEGINNINGS[] = { "libasan.so", "libhwasan.so", "libclang_rt.asan",
@@ -295,7 +285,7 @@ enum image_kind image_classify(int fd, const char *path, uint64_t size_bytes, co
 	if (length < sizeof(Elf32_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
 	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN))
 		return IMAGE_UNKNOWN;
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != OWN_MACHINE)
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != IMAGE_OWN_MACHINE)
 		return IMAGE_FOREIGN;
 	if (length < sizeof(*elf) || elf->e_phentsize != sizeof(Elf64_Phdr) || !elf->e_entry)
 		return IMAGE_UNKNOWN;

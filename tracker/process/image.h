@@ -5,10 +5,22 @@
 #ifndef SEEN_TRACKER_IMAGE_H
 #define SEEN_TRACKER_IMAGE_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+/* The architecture that programs of this machine are for (e_machine). */
+#if defined(__x86_64__)
+enum { IMAGE_OWN_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { IMAGE_OWN_MACHINE = EM_AARCH64 };
+#elif defined(__riscv)
+enum { IMAGE_OWN_MACHINE = EM_RISCV };
+#else
+enum { IMAGE_OWN_MACHINE = EM_NONE };
+#endif
 
 /* What a program file is, as far as it decides how its processes can be observed. */
 enum image_kind {
