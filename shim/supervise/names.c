@@ -47,19 +47,6 @@ static bool station_guard(struct call *call, enum operation operation)
 	return call->error == 0;
 }
 
-/* By this mechanism nothing is kept yet. */
-static void station_keep(struct call *call, enum operation operation)
-{
-	(void)call;
-	(void)operation;
-}
-
-static void station_kept(struct call *call, enum operation operation)
-{
-	(void)call;
-	(void)operation;
-}
-
 static void station_observe(struct call *call, enum operation operation)
 {
 	const struct about *about = call->own;
