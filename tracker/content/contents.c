@@ -306,16 +306,9 @@ static int copy_over(int from, int to, uint64_t size_bytes, char *chunk, size_t 
 			from, chunk, left < chunk_bytes ? (size_t)left : chunk_bytes, (off_t)done);
 		if (got <= 0)
 			return got < 0 ? (int)got : -EIO;
-		for (ssize_t at = 0; at < got;) {
-			ssize_t wrote = sys_pwrite(to, chunk + at, (size_t)(got - at),
-						   (off_t)done + at);
-			sys_wrote_aside(wrote);
-			if (wrote == -EINTR)
-				continue;
-			if (wrote <= 0)
-				return wrote < 0 ? (int)wrote : -EIO;
-			at += wrote;
-		}
+		int error = sys_write_aside(to, chunk, (size_t)got, (off_t)done);
+		if (error < 0)
+			return error;
 		done += (uint64_t)got;
 	}
 	return 0;

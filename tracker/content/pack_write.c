@@ -90,20 +90,8 @@ static bool may_write(const struct draft *draft)
 /* Writes at an offset of the record, whole. */
 static int write_at(const struct draft *draft, const char *bytes, size_t size_bytes, size_t offset)
 {
-	uint64_t place = draft->record.place % PACK_PART_BYTES + offset;
-
-	while (size_bytes > 0) {
-		ssize_t wrote = sys_pwrite(draft->part, bytes, size_bytes, (off_t)place);
-		sys_wrote_aside(wrote);
-		if (wrote == -EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? (int)wrote : -EIO;
-		bytes += wrote;
-		place += (uint64_t)wrote;
-		size_bytes -= (size_t)wrote;
-	}
-	return 0;
+	return sys_write_aside(draft->part, bytes, size_bytes,
+			       (off_t)(draft->record.place % PACK_PART_BYTES + offset));
 }
 
 /* Writes what is not there yet: the record and its paths, and content that is in memory.  What is not written
@@ -281,16 +269,11 @@ static int copy_pieces(int from, int to, uint64_t size_bytes, char *chunk, size_
 		if (got <= 0)
 			return got < 0 ? (int)got : -EAGAIN;
 		bool is_hole = chunk[0] == 0 && memcmp(chunk, chunk + 1, (size_t)got - 1) == 0;
-		for (ssize_t at = 0; !is_hole && at < got;) {
-			ssize_t wrote = sys_pwrite(to, chunk + at, (size_t)(got - at),
-						   (off_t)stream.size_bytes + at);
-			sys_wrote_aside(wrote);
-			if (wrote == -EINTR)
-				continue;
-			if (wrote <= 0)
-				return wrote < 0 ? (int)wrote : -EIO;
-			at += wrote;
-		}
+		int error = is_hole ? 0
+				    : sys_write_aside(to, chunk, (size_t)got,
+						      (off_t)stream.size_bytes);
+		if (error < 0)
+			return error;
 		version_stream_add(&stream, chunk, (uint64_t)got);
 	}
 	*ret_version = version_stream_finish(&stream);

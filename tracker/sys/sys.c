@@ -8,6 +8,22 @@ int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time) = clock_get
 
 uint64_t sys_aside_bytes;
 
+int sys_write_aside(int fd, const char *bytes, size_t size_bytes, off_t offset)
+{
+	while (size_bytes > 0) {
+		ssize_t wrote = sys_pwrite(fd, bytes, size_bytes, offset);
+		sys_wrote_aside(wrote);
+		if (wrote == -EINTR)
+			continue;
+		if (wrote <= 0)
+			return wrote < 0 ? (int)wrote : -EIO;
+		bytes += wrote;
+		offset += wrote;
+		size_bytes -= (size_t)wrote;
+	}
+	return 0;
+}
+
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes)
 {
 	size_t length = 0;

@@ -265,6 +265,10 @@ static inline void sys_wrote_aside(ssize_t size_bytes)
 		(void)__atomic_fetch_add(&sys_aside_bytes, (uint64_t)size_bytes, __ATOMIC_RELAXED);
 }
 
+/* sys_write_aside(): writes all of such bytes at an offset, and counts them.  Returns 0, or a
+ * negative errno: then a part may have been written. */
+int sys_write_aside(int fd, const char *bytes, size_t size_bytes, off_t offset);
+
 /* Reads at most size_bytes - 1 bytes of a small file (procfs) and ends them by NUL.
  * Returns the number of bytes read, or a negative errno. */
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
