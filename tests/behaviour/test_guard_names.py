@@ -29,18 +29,18 @@ NAMES = {
     "link to a link": "{second}/{directory}/{file}",
     "link above": "{above}/workspace/{directory}/{file}",
     "link and dots": "{link}/{directory}/../../workspace/{directory}/{file}",
-    "link to a folder": "{workspace}/{directory}.link/{file}",
-    "link to a folder, relative": "{directory}.link/{file}",
+    "link to a directory": "{workspace}/{directory}.link/{file}",
+    "link to a directory, relative": "{directory}.link/{file}",
     "link to the file": "{directory}/{file}.link",
     "link to the file, from outside": "{beyond}/{directory}.{file}",
     "hard link": "{directory}/{file}.hard",
     "/proc/self/cwd": "/proc/self/cwd/{directory}/{file}",
     "/proc/thread-self/cwd": "/proc/thread-self/cwd/{directory}/{file}",
-    "a folder's descriptor": ("{file}", "{workspace}/{directory}", None),
+    "a directory's descriptor": ("{file}", "{workspace}/{directory}", None),
     "a link's descriptor": ("{file}", "{link}/{directory}", None),
     "/dev/fd": ("/dev/fd/{{at}}/{file}", "{workspace}/{directory}", None),
     "/proc/self/fd": ("/proc/self/fd/{{at}}/{file}", "{link}/{directory}", None),
-    "a folder that is renamed": ("{file}", "{workspace}/{directory}", "{workspace}/{directory}.moved"),
+    "a directory that is renamed": ("{file}", "{workspace}/{directory}", "{workspace}/{directory}.moved"),
 }
 # A plain tool's call is ruled out by its text: neither the directory nor the name is one that is known (docs/limits.md).
 NOT_BY_TOOLS = ("link to the file, from outside",)

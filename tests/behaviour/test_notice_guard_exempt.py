@@ -73,7 +73,7 @@ class Pasted(Case):
         answer = self.agent.ask(do="run", argv=["bash", "-c", command], sink="pipe", errors=True)
         return answer["status"], answer["errors"]
 
-    @needs_library("what a process writes is looked at by it alone")
+    @needs_library("what a process writes is inspected by it alone")
     def test_write_tool(self):
         for how in ("truncate", "reread", "in_place", "rename", "stream"):
             for text in (self.text, b"before\n" + self.text + b"behind\n", self.text * 50, b"x" * 300000 + self.text):
@@ -88,7 +88,7 @@ class Pasted(Case):
         self.remove("f.tmp")
         self.assertNoNotice()
 
-    @needs_library("what a process writes is looked at by it alone")
+    @needs_library("what a process writes is inspected by it alone")
     def test_write_tool_under_allow(self):
         """Nothing is kept there, and a refused write still leaves the file as it was."""
         self.session.name = "allow"
@@ -104,7 +104,7 @@ class Pasted(Case):
                 self.assertEqual(self.content("f"), data)
             self.session.write("f", data)
 
-    @needs_library("what a process writes is looked at by it alone")
+    @needs_library("what a process writes is inspected by it alone")
     @short_form_by("preload")
     def test_each_way(self):
         """By a program that was answered nothing: as its own agent, and as a tool."""
@@ -121,7 +121,7 @@ class Pasted(Case):
                     self.assertNoNotice()
                 self.session.write("f", self.f)
 
-    @needs_library("what a process writes is looked at by it alone")
+    @needs_library("what a process writes is inspected by it alone")
     def test_without_a_close(self):
         for way in ENDS:
             with self.subTest(way):
@@ -135,7 +135,7 @@ class Pasted(Case):
                 self.assertGreater(self.refused(), refused)
             self.session.write("f", self.f)
 
-    @needs_library("what a process writes is looked at by it alone")
+    @needs_library("what a process writes is inspected by it alone")
     def test_shell(self):
         """What the shell has truncated already is not put back, but is in the content store: the notice is on no disk."""
         for name, command in SHELL_WAYS.items():

@@ -78,7 +78,7 @@ class RequestsTest(SessionTest):
             "requests", "requests_remembered", "requests_repeated", "requests_answered", "bytes_saved", "lost_requests", "yields")}
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Answered(RequestsTest):
     def test_plain(self):
         for command in (
@@ -198,7 +198,7 @@ class Answered(RequestsTest):
         self.assertAnswered("grep -rn pat src")
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Changed(RequestsTest):
     """With anything changed that it reads it is run."""
 
@@ -320,7 +320,7 @@ class Changed(RequestsTest):
             self.assertRun("grep -rn line src")
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class NotAnswered(RequestsTest):
     def test_other_sinks(self):
         data = lambda command: subprocess.run(["bash", "-c", command], cwd=self.session.workspace, stdout=subprocess.PIPE).stdout

@@ -12,7 +12,7 @@ from test_requests import RequestsTest
 HELPER = os.path.join(BUILD, "tests/programs/helpers/reader_of_a_kind")
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Kinds(RequestsTest):
     """A program of a reader's name that does one thing more: each of them is seen."""
 
@@ -42,7 +42,7 @@ class Kinds(RequestsTest):
                 self.assertNotRemembered("%s/fold %s f < g" % (self.directory, how))
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Windows(RequestsTest):
     options = ("-c", "window.requests=5")
 
@@ -58,7 +58,7 @@ class Windows(RequestsTest):
         self.run_once("grep -rn pat src")
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Off(RequestsTest):
     options = ("-c", "requests.enable=no")
 
@@ -68,7 +68,7 @@ class Off(RequestsTest):
         self.assertEqual(self.counters()["requests_remembered"], 0)
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Observe(RequestsTest):
     options = ("--mode", "observe")
 
@@ -79,7 +79,7 @@ class Observe(RequestsTest):
         self.assertEqual((counters["requests_repeated"], counters["requests_answered"], counters["bytes_saved"]), (2, 0, 0))
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class NoStore(RequestsTest):
     options = ("-c", "content.max_bytes=0")
 
@@ -89,7 +89,7 @@ class NoStore(RequestsTest):
         self.assertEqual(self.counters()["requests_remembered"], 0)
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Never(RequestsTest):
     options = ("-c", "requests.never=sed** grep?-rn*")
 
@@ -106,7 +106,7 @@ class Never(RequestsTest):
                 self.assertNotRemembered(command)
 
 
-@needs_library("what a reader reads is looked at inside it")
+@needs_library("what a reader reads is inspected inside it")
 class Failing(RequestsTest):
     """The program that would answer is not there: the reader runs, and nothing of an answer stands."""
 
