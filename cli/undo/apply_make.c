@@ -212,9 +212,21 @@ static bool is_made(const struct doing *doing)
 	return same;
 }
 
+/* What it is now: a rename has set its ctime. */
+static int log_made(struct doing *doing)
+{
+	struct operation_note note = { .kind = PACK_AFTER, .path = doing->path };
+	struct stat stat;
+
+	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return DOING_DONE;
+	place_state_of(&stat, &note.before);
+	return operation_log_write(&doing->applying->log, &note, 1);
+}
+
 static int log_and_install(struct doing *doing)
 {
-	struct operation_note notes[3];
+	struct operation_note notes[2];
 	struct stat stat;
 	size_t count = 0;
 	int fd = -1, error = 0;
@@ -233,9 +245,6 @@ static int log_and_install(struct doing *doing)
 	if (link)
 		place_state_of(&stat, &notes[count].before);
 	count++;
-	notes[count] = (struct operation_note){ .kind = PACK_AFTER, .path = doing->path };
-	place_state_of(&stat, &notes[count].before);
-	count++;
 	error = doing->exists ? doing_log(doing, notes, count, fd, true)
 			      : operation_log_write(&doing->applying->log, notes, count);
 	if (fd >= 0)
@@ -243,8 +252,9 @@ static int log_and_install(struct doing *doing)
 	if (error < 0)
 		return error;
 	error = install(doing, &doing->now);
-	if (error != DOING_DONE)
-		operation_log_fail(&doing->applying->log, notes, count);
+	if (error == DOING_DONE)
+		return log_made(doing);
+	operation_log_fail(&doing->applying->log, notes, count);
 	return error;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +15,11 @@
 #include "tracker/content/pack_check.h"
 #include "tracker/content/pack_name.h"
 
-enum { GROWTH = 64 /* parts at a time */ };
+enum {
+	GROWTH = 64, /* parts at a time */
+	ALL_PERMISSIONS = 07777,
+	LINK_BYTES = 32,
+};
 
 static int order_parts(const void *a, const void *b)
 {
@@ -287,6 +292,29 @@ static int64_t nanoseconds(const struct timespec *time)
 	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
 }
 
+/* Opens a hard link to a file that its owner may not read, as it was removed: the owner may. */
+static int open_unreadable(int directory, const char *name)
+{
+	char link[LINK_BYTES];
+	struct stat stat;
+	int fd = -1, path = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (path < 0)
+		return -errno;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	errno = EACCES;
+	if (fstat(path, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
+	    chmod(link, (stat.st_mode & ALL_PERMISSIONS) | S_IRUSR) == 0) {
+		fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		int error = errno;
+		(void)chmod(link, stat.st_mode & ALL_PERMISSIONS);
+		errno = error;
+	}
+	int error = fd < 0 ? -errno : fd;
+	(void)close(path);
+	return error;
+}
+
 static int open_file(const struct pack_reader *reader, const struct pack_record *record)
 {
 	char name[PACK_FILE_NAME_BYTES];
@@ -295,8 +323,11 @@ static int open_file(const struct pack_reader *reader, const struct pack_record 
 
 	pack_file_name(record->place, name);
 	int fd = openat(reader->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ELOOP ? -EBADMSG : -errno;
+	int error = fd < 0 ? -errno : 0;
+	if (error == -EACCES && record->held == PACK_LINK)
+		error = fd = open_unreadable(reader->directory, name);
+	if (error < 0)
+		return error == -ELOOP ? -EBADMSG : error;
 	bool is_sound = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
 			(uint64_t)stat.st_size == record->before.size_bytes;
 	if (is_sound && record->held == PACK_LINK)

@@ -36,7 +36,8 @@ void tree_between_left(const struct tree_walk *walk, const struct tree_record *r
 	node->found = NULL;
 	if (found && is_comparable(record) && !record->operation &&
 	    (found->ino != left->ino || found->dev != left->dev ||
-	     found->size_bytes != left->size_bytes || found->mtime_ns != left->mtime_ns))
+	     found->size_bytes != left->size_bytes || found->mtime_ns != left->mtime_ns ||
+	     found->ctime_ns != left->ctime_ns))
 		node->external = true;
 }
 

@@ -28,8 +28,16 @@ struct reading {
 
 /* ---- is it as the session left it? ---- */
 
+/* An external program may have set the modification time back.  Links and renames of the session set
+ * ctime, too. */
+static bool has_ctime(const struct tree_inode *inode, bool moved, const struct tree_entry *now)
+{
+	return moved || !inode->is_exact || inode->left->nlink != 1 || now->nlink != 1 ||
+	       inode->left->ctime_ns == now->ctime_ns;
+}
+
 static enum tree_left left_of(const struct reading *reading, const struct tree_inode *inode,
-			      const struct tree_entry *now)
+			      bool moved, const struct tree_entry *now)
 {
 	if (reading->base)
 		return TREE_AS_LEFT;
@@ -46,7 +54,7 @@ static enum tree_left left_of(const struct reading *reading, const struct tree_i
 	const struct pack_state *left = inode->left;
 	return left->size_bytes == now->size_bytes && left->mtime_ns == now->mtime_ns &&
 			       left->mode == now->mode && left->uid == now->uid &&
-			       left->gid == now->gid
+			       left->gid == now->gid && has_ctime(inode, moved, now)
 		       ? TREE_AS_LEFT
 		       : TREE_CHANGED_SINCE;
 }
@@ -116,13 +124,14 @@ static void judge_left(const struct reading *reading, const struct found *items,
 {
 	char path[PATH_MAX];
 	const struct tree_inode *inode = NULL;
-	bool expected = false;
+	bool expected = false, moved = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct tree_node *node = items[i].from ? items[i].from : items[i].node;
 		if (items[i].gone) {
 			expected = true;
 			inode = items[i].gone->inode;
+			moved = items[i].gone->moved;
 		} else if (items[i].along_from) {
 			expected = true;
 			inode = NULL;
@@ -131,12 +140,13 @@ static void judge_left(const struct reading *reading, const struct found *items,
 					     strcmp(path, change->path) == 0)) {
 			expected = true;
 			inode = node->inode;
+			moved = node->moved;
 		}
 	}
 	if (!expected && change->after.exists && !change->moved_from)
 		change->moved_from = brought_along(reading, change->path);
 	if (expected)
-		change->left = left_of(reading, inode, &change->after);
+		change->left = left_of(reading, inode, moved, &change->after);
 	else if (!reading->base && change->after.exists && !change->moved_from)
 		change->left = TREE_CHANGED_SINCE;
 	if (!reading->base && crosses_external(items, count))

@@ -22,6 +22,7 @@ struct tree_inode {
 	int64_t creation_ns;        /* 0: not known */
 	struct tree_object *object; /* its state at the walk's point; NULL: as at the beginning */
 	const struct pack_state *left; /* how the session left it; NULL: not known */
+	bool is_exact;                 /* `left` has the ctime, too: it is of an AFTER record */
 	bool changed;                  /* a record without an AFTER behind it changed it */
 };
 
@@ -73,6 +74,7 @@ struct tree_node {
 	bool conflict;
 	bool external; /* an external program changed it behind the walk's point */
 	bool crosses;  /* a selected record is about it before an external program did */
+	bool moved;    /* since `left`: a rename sets ctime */
 	bool bytes;    /* the bytes changed, or the thing itself */
 };
 

@@ -113,10 +113,12 @@ static struct tree_inode *inode_get(struct tree_walk *walk, const struct pack_st
 }
 
 /* The session left it so: unless a later record says otherwise. */
-static void note_left(struct tree_inode *inode, const struct pack_state *state)
+static void note_left(struct tree_inode *inode, const struct pack_state *state, bool is_exact)
 {
-	if (!inode->left && !inode->changed && state->ino)
-		inode->left = state;
+	if (inode->left || inode->changed || !state->ino)
+		return;
+	inode->left = state;
+	inode->is_exact = is_exact;
 }
 
 static void note_changed(struct tree_inode *inode)
@@ -178,6 +180,7 @@ static int make_absent(struct tree_walk *walk, struct tree_node *node)
 			.process = node->process,
 			.records = node->records,
 			.conflict = node->conflict,
+			.moved = node->moved,
 		};
 		if (!gone->current_path)
 			return -ENOMEM;
@@ -240,9 +243,12 @@ static void set_bytes(struct tree_object *object, const struct tree_record *reco
 		    object->state.size_bytes == record->before.size_bytes &&
 		    object->state.mtime_ns == record->before.mtime_ns;
 
+	/* a hard link that was made first may have been written to by the time of the later record */
+	bool is_later_better = same && record->held == PACK_LINK && is_held(object->record);
+
 	object->state = record->before;
 	object->bytes = TREE_BYTES_RECORD;
-	if (is_held(record) || !same)
+	if (!same || (is_held(record) && !is_later_better))
 		object->record = record;
 }
 
@@ -332,7 +338,7 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 
 	if (!made || !inode)
 		return -ENOMEM;
-	note_left(inode, &record->before);
+	note_left(inode, &record->before, false);
 	if (!made->inode && made->state == TREE_INHERITS)
 		made->inode = inode;
 	touch(walk, made, record);
@@ -385,7 +391,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 		to->inode = inode_get(walk, &record->before);
 		if (!to->inode)
 			return -ENOMEM;
-		note_left(to->inode, &record->before);
+		note_left(to->inode, &record->before, false);
 	}
 	int error = pin_current(walk, to);
 	struct tree_node *from = error ? NULL : tree_names_find(&walk->names, record->path);
@@ -396,7 +402,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 		error = tree_names_attach(&walk->names, to, record->path);
 	}
 	if (error == 0) {
-		to->bytes = true;
+		to->bytes = to->moved = true;
 		touch(walk, to, record);
 		error = leave_free(walk, record->other, record);
 	}
@@ -421,7 +427,7 @@ static int back_exchanged(struct tree_walk *walk, const struct tree_record *reco
 	if (!two->inode && two->state == TREE_INHERITS) {
 		two->inode = inode_get(walk, &record->before);
 		if (two->inode)
-			note_left(two->inode, &record->before);
+			note_left(two->inode, &record->before, false);
 	}
 	tree_names_detach(&walk->names, one);
 	tree_names_detach(&walk->names, two);
@@ -429,6 +435,7 @@ static int back_exchanged(struct tree_walk *walk, const struct tree_record *reco
 	if (error == 0)
 		error = tree_names_attach(&walk->names, two, record->path);
 	one->bytes = two->bytes = true;
+	one->moved = two->moved = true;
 	touch(walk, one, record);
 	touch(walk, two, record);
 	return error;
@@ -444,7 +451,7 @@ static int note_after(struct tree_walk *walk, const struct tree_record *record)
 	if (record->flags & (PACK_SHARED | PACK_MAPPED))
 		note_changed(inode); /* what goes on writing to it is not seen */
 	else
-		note_left(inode, &record->before);
+		note_left(inode, &record->before, true);
 	if (!node->inode && node->state == TREE_INHERITS)
 		node->inode = inode;
 	return 0;
@@ -471,6 +478,10 @@ static int back_one(struct tree_walk *walk, const struct tree_record *record)
 	if (record->kind == PACK_LINKED)
 		return back_linked(walk, node, record);
 	touch(walk, node, record);
+	if (record->failed && record->held == PACK_LINK) { /* made and dropped: that set ctime */
+		node->moved = true;
+		return 0;
+	}
 	if (record->failed) /* what was kept for it is the only copy until the next boundary */
 		return back_content(walk, node, record);
 	switch (record->kind) {

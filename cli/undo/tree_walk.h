@@ -17,7 +17,7 @@ struct tree_gone {
 	const struct tree_inode *inode;
 	uint64_t first_time_ns, last_time_ns;
 	uint32_t process, records;
-	bool conflict;
+	bool conflict, moved;
 };
 
 struct tree_walk {

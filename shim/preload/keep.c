@@ -10,6 +10,7 @@
 #include "shim/preload/memory.h"
 #include "shim/preload/scratch.h"
 #include "tracker/content/kept.h"
+#include "tracker/content/pack_room.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
@@ -279,13 +280,25 @@ static void keep_template(struct call *call)
 	keep_name_release(&name);
 }
 
+/* A hard link to what was not removed keeps nothing, and the file's st_nlink shows it. */
+static void keep_failed(const struct call *call)
+{
+	const struct call_kept *kept = &call->kept;
+
+	pack_fail(&shim.segment, kept->place_1 - 1);
+	pack_fail(&shim.segment, kept->other_place_1 - 1);
+	if (kept->place_1 && call->operation == OPERATION_DELETE)
+		pack_drop_file(&shim.segment, kept->place_1 - 1);
+	if (kept->other_place_1)
+		pack_drop_file(&shim.segment, kept->other_place_1 - 1);
+}
+
 void keep_came_back(struct call *call)
 {
 	struct call_kept *kept = &call->kept;
 
 	if (call->error) {
-		pack_fail(&shim.segment, kept->place_1 - 1);
-		pack_fail(&shim.segment, kept->other_place_1 - 1);
+		keep_failed(call);
 	} else if (operation_is_of_open(call->operation)) {
 		keep_opened(call);
 	} else if (call->is_template && !shim.sandboxed) {

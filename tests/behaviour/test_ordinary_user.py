@@ -21,12 +21,13 @@ TESTS = {
     "versions": (),
     "versions_store": (),
     "exec_supervised": ("OrdinaryUser.test_privileges",),
+    "undo_kept": ("Unreadable",),
     "damaged": (),
     "fail_on": (),
     "limits": (),
     "terminal": (),
 }
-SHORT = ("unreported", "guard", "report", "changed", "exec_supervised")
+SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "undo_kept")
 BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 
 
