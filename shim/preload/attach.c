@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/exit.h"
 #include "shim/preload/follow/guarded.h"
@@ -28,7 +29,6 @@
 #include "shim/preload/real.h"
 #include "shim/preload/record.h"
 #include "shim/preload/rules.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/supervise/handshake.h"
 #include "tracker/content/baseline.h"

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/descriptors.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/content/file.h"

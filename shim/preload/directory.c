@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shim/preload/scratch.h"
+#include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/path/path.h"

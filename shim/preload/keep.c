@@ -1,47 +1,22 @@
 /* What the workspace was before a call: see keep.h. */
 #include "shim/preload/keep.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "shim/preload/keep_content.h"
+#include "shim/keep/keep_call.h"
+#include "shim/keep/keep_name.h"
+#include "shim/keep/step.h"
 #include "shim/preload/keep_file.h"
-#include "shim/preload/keep_name.h"
-#include "shim/preload/memory.h"
-#include "shim/preload/scratch.h"
-#include "tracker/content/kept.h"
-#include "tracker/content/pack_room.h"
+#include "shim/preload/keep_self.h"
 #include "tracker/content/pack_write.h"
-#include "tracker/path/path.h"
-#include "tracker/sys/sys.h"
 
 static bool is_step; /* this process: its begin and end are a step's */
 
-/* Does a step begin with this process?  With the run's own command, which no observed program started; with what
- * an agent starts; where there is none, with what that command starts. */
-static bool begins_step(void)
-{
-	const struct context *context = &shim.request.context;
-	struct process_slot own, starter;
-
-	if (shim.ends_capture)
-		return true;
-	if (!process_read(&shim.segment, shim.process.index, &own))
-		return false;
-	if (own.starter_role == ROLE_AGENT || own.starter_index == UINT64_MAX)
-		return true;
-	return !(context->flags & CONTEXT_AGENT) && own.starter_index != shim.process.index &&
-	       process_read(&shim.segment, own.starter_index, &starter) &&
-	       starter.starter_index == UINT64_MAX;
-}
-
 void keep_start(void)
 {
-	const struct settings *settings = shim.segment.settings;
+	const struct context *context = &shim.request.context;
 
-	shim.keeps = settings->undo_enable == UNDO_ENABLE_YES && segment_undo(&shim.segment) &&
-		     (shim.request.context.flags & CONTEXT_ATTACHED);
-	is_step = shim.keeps && begins_step();
+	shim.keeps = step_keeps(&shim.segment, context);
+	is_step = shim.keeps &&
+		  step_begins(&shim.segment, shim.process, context, shim.ends_capture);
 	if (is_step)
 		pack_raise_boundary(&shim.segment);
 	uint32_t handed_on = shim.keeps ? process_keeps(&shim.segment, shim.process) : 0;
@@ -62,253 +37,26 @@ void keep_reset(void)
 	keep_files_fork();
 }
 
-/* What is kept of a call: its records, to be marked where it fails, and the path that it is about. */
-static void set_kept(struct call *call, uint64_t place, struct keep_name *name)
-{
-	call->kept.place_1 = place + 1;
-	call->kept.path = name->path;
-	name->path = NULL;
-}
-
-static void keep_removal(struct call *call)
-{
-	struct keep_name name;
-
-	keep_name_find(&call->name, false, &name);
-	bool is_directory = S_ISDIR(name.state.mode);
-	if (name.path && name.is_there && !name.is_excluded &&
-	    (call->operation == OPERATION_DELETE || is_directory))
-		call->kept.place_1 = keep_going(PACK_REMOVED, &name) + 1;
-	keep_name_release(&name);
-}
-
-/* The two records of a rename: what it goes over, and that it moves something. */
-static void keep_move(struct call *call, struct keep_name *from, struct keep_name *to)
-{
-	bool exchanges = call->flags & RENAME_EXCHANGE;
-	struct pack_note note = keep_note(exchanges ? PACK_EXCHANGED : PACK_RENAMED, from);
-
-	if (to->is_there && !exchanges && !to->is_external && !to->is_excluded)
-		call->kept.other_place_1 = keep_going(PACK_REPLACED, to) + 1;
-	note.flags |= to->is_external ? PACK_OTHER_EXTERNAL : 0;
-	note.other = to->path;
-	uint64_t place = pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
-	call->kept.leaves = to->is_external && !from->is_external;
-	set_kept(call, place, to);
-}
-
-static void keep_rename(struct call *call)
-{
-	struct keep_name from, to;
-
-	keep_name_find(&call->name, true, &from);
-	keep_name_find(&call->other, true, &to);
-	bool both = from.path && to.path && from.is_there;
-	bool is_one = both && to.is_there && from.state.dev == to.state.dev &&
-		      from.state.ino == to.state.ino; /* then nothing happens */
-	bool fails = both && to.is_there && (call->flags & RENAME_NOREPLACE);
-	if (both && !is_one && !fails && !(from.is_external && to.is_external) &&
-	    !((from.is_excluded || from.is_external) && (to.is_excluded || to.is_external)))
-		keep_move(call, &from, &to);
-	keep_name_release(&from);
-	keep_name_release(&to);
-}
-
-/* A name that stands for nothing is about to be made.  mode: its type; target: of a symbolic link. */
-static void keep_making(struct call *call, const struct call_name *made, mode_t mode,
-			const char *target)
-{
-	struct keep_name name;
-
-	keep_name_find(made, false, &name);
-	if (name.path && !name.is_there && !name.is_excluded) {
-		struct pack_note note = keep_note(PACK_CREATED, &name);
-		note.before.mode = mode & S_IFMT ? mode & S_IFMT : S_IFREG;
-		note.other = target;
-		set_kept(call, pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0), &name);
-		call->kept.stamps = true;
-	}
-	keep_name_release(&name);
-}
-
-static void keep_link(struct call *call)
-{
-	struct keep_name from, to;
-
-	struct call_name source = call->name;
-
-	if (source.path && (call->flags & AT_EMPTY_PATH) && launch_is_byte(source.path) &&
-	    !*source.path)
-		source.path = NULL;
-	keep_name_find(&source, true, &from);
-	/* O_TMPFILE gets its name so: by its descriptor, or what that is called in /proc */
-	bool is_nameless = from.is_there && from.state.nlink == 0;
-	if (is_nameless || (!from.path && from.is_there))
-		keep_making(call, &call->other, from.state.mode, NULL);
-	keep_name_find(&call->other, false, &to);
-	if (!is_nameless && from.path && from.is_there && to.path && !to.is_there &&
-	    !to.is_excluded) {
-		struct pack_note note = keep_note(PACK_LINKED, &from);
-		note.other = to.path;
-		set_kept(call, pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0), &to);
-		call->kept.stamps = true;
-	}
-	keep_name_release(&from);
-	keep_name_release(&to);
-}
-
-static void keep_truncation(struct call *call)
-{
-	struct keep_name name;
-
-	keep_name_find(&call->name, false, &name);
-	if (name.path && name.is_there && !name.is_excluded && S_ISREG(name.state.mode)) {
-		set_kept(call, keep_changing(&name, -1, 0), &name);
-		call->kept.stamps = true;
-	}
-	keep_name_release(&name);
-}
-
-static uint64_t write_metadata(const struct call *call, const struct keep_name *name)
-{
-	struct pack_note note = keep_note(PACK_METADATA, name);
-	const struct call_name *file = &call->name;
-	long bytes = -ENODATA;
-
-	note.what = call->flags;
-	note.amount = call->amount;
-	if (call->flags != JOURNAL_METADATA_ATTRIBUTE &&
-	    call->flags != JOURNAL_METADATA_NO_ATTRIBUTE)
-		return pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
-	char *value = scratch_acquire();
-	if (value && call->attribute && !file->path)
-		bytes = sys_call6(SYS_fgetxattr, file->directory, (long)call->attribute,
-				  (long)value, SEGMENT_PATH_BYTES, 0, 0);
-	else if (value && call->attribute)
-		bytes = sys_call6(file->follows ? SYS_getxattr : SYS_lgetxattr, (long)file->path,
-				  (long)call->attribute, (long)value, SEGMENT_PATH_BYTES, 0, 0);
-	uint64_t place = PACK_NO_PLACE;
-	/* by these results the kernel has read the attribute's name */
-	if (bytes >= 0 || (value && call->attribute && (bytes == -ENODATA || bytes == -ERANGE))) {
-		note.other = call->attribute;
-		note.flags |= bytes == -ENODATA ? PACK_NO_VALUE : 0;
-		note.reason = bytes == -ERANGE ? PACK_TOO_LARGE : PACK_NO_REASON;
-		place = pack_write(&shim.segment, &note,
-				   bytes >= 0          ? PACK_INLINE
-				   : bytes == -ENODATA ? PACK_NOT_TAKEN
-						       : PACK_NOT_KEPT,
-				   value, bytes > 0 ? (size_t)bytes : 0);
-	}
-	scratch_release(value);
-	return place;
-}
-
-static void keep_metadata(struct call *call)
-{
-	struct keep_name name;
-
-	keep_name_find(&call->name, false, &name);
-	if (name.path && name.is_there && !name.is_excluded && name.state.nlink) {
-		/* of what was made since the boundary there is nothing to go back to */
-		uint64_t place = kept_is_noted(&shim.segment, kept_key(&name.state))
-					 ? PACK_NO_PLACE
-					 : write_metadata(call, &name);
-		set_kept(call, place, &name);
-		call->kept.stamps = true;
-	}
-	keep_name_release(&name);
-}
-
 void keep_call(struct call *call)
 {
+	const struct keeper self = keep_self();
+
 	if (shim.sandboxed || (call->operation == OPERATION_MAKE && call->is_template))
 		return;
-	switch (call->operation) {
-	case OPERATION_OPEN:
-	case OPERATION_OPEN_TEMPORARY:
-	case OPERATION_OPEN_LATER:
+	if (operation_is_of_open(call->operation))
 		keep_open(call);
-		break;
-	case OPERATION_DELETE:
-	case OPERATION_REMOVE_DIRECTORY:
-		keep_removal(call);
-		break;
-	case OPERATION_RENAME:
-		keep_rename(call);
-		break;
-	case OPERATION_MAKE:
-		keep_making(call, &call->name, call->flags, NULL);
-		break;
-	case OPERATION_SYMLINK:
-		/* it is the caller's memory: the kernel has not read it yet */
-		if (call->other.path && launch_is_text(call->other.path))
-			keep_making(call, &call->name, S_IFLNK, call->other.path);
-		break;
-	case OPERATION_LINK:
-		keep_link(call);
-		break;
-	case OPERATION_TRUNCATE:
-		keep_truncation(call);
-		break;
-	case OPERATION_METADATA:
-	case OPERATION_METADATA_OF_DESCRIPTOR:
-		keep_metadata(call);
-		break;
-	default:
-		break;
-	}
-}
-
-/* Was the file made by the call?  A hard link is another name of one that was there. */
-static bool is_new(const struct call *call)
-{
-	return call->operation == OPERATION_MAKE || call->operation == OPERATION_SYMLINK;
-}
-
-/* A directory whose name libc chose is on record only now. */
-static void keep_template(struct call *call)
-{
-	struct keep_name name;
-
-	keep_name_find(&call->name, false, &name);
-	if (name.path && name.is_there && !name.is_excluded) {
-		struct pack_note note = keep_note(PACK_CREATED, &name);
-		note.before = (struct pack_state){ .mode = S_IFDIR };
-		(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
-		keep_after(&call->name, name.path, true);
-	}
-	keep_name_release(&name);
-}
-
-/* A hard link to what was not removed keeps nothing, and the file's st_nlink shows it. */
-static void keep_failed(const struct call *call)
-{
-	const struct call_kept *kept = &call->kept;
-
-	pack_fail(&shim.segment, kept->place_1 - 1);
-	pack_fail(&shim.segment, kept->other_place_1 - 1);
-	if (kept->place_1 && call->operation == OPERATION_DELETE)
-		pack_drop_file(&shim.segment, kept->place_1 - 1);
-	if (kept->other_place_1)
-		pack_drop_file(&shim.segment, kept->other_place_1 - 1);
+	else
+		keep_call_made(&self, call);
 }
 
 void keep_came_back(struct call *call)
 {
-	struct call_kept *kept = &call->kept;
+	const struct keeper self = keep_self();
 
-	if (call->error) {
-		keep_failed(call);
-	} else if (operation_is_of_open(call->operation)) {
+	bool opened = !call->error && operation_is_of_open(call->operation);
+	if (opened)
 		keep_opened(call);
-	} else if (call->is_template && !shim.sandboxed) {
-		keep_template(call);
-	} else if (kept->leaves) {
-		keep_name_moved(kept->path);
-	} else if (kept->stamps) {
-		keep_after(call->operation == OPERATION_LINK ? &call->other : &call->name,
-			   kept->path, is_new(call));
-	}
-	scratch_release(kept->path);
-	*kept = (struct call_kept){ 0 };
+	if (opened || shim.sandboxed) /* nothing more is inspected */
+		call->is_template = call->kept.stamps = false;
+	keep_call_came_back(&self, call);
 }

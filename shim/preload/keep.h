@@ -1,10 +1,7 @@
 /*
  * What the workspace was before a call changed it, kept for undo (tracker/content/pack.h): the station KEEP of a
- * call (shim/call/order.h), and what follows when it came back.
- *
- * 	keep_name.c        what a name stands for
- * 	keep_content.c     content on record
- * 	keep_descriptor.c  files that were opened for writing
+ * call (shim/call/order.h), and what follows when it came back.  What both mechanisms do for that is in
+ * shim/keep; keep_file.c follows files that were opened for writing.
  *
  * Async-signal-safe, also between vfork and exec; errno is left alone.  Anything unexpected: nothing is kept, and
  * that is counted.
@@ -24,8 +21,7 @@ void keep_reset(void);
 void keep_call(struct call *call);
 void keep_came_back(struct call *call);
 
-/* keep_step(): a step begins or ends with this process. */
-void keep_step_begins(void);
+/* keep_step_ends(): with this process, where it is a step. */
 void keep_step_ends(void);
 
 #endif

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shim/preload/keep_content.h"
-#include "shim/preload/keep_name.h"
-#include "shim/preload/scratch.h"
+#include "shim/keep/keep_content.h"
+#include "shim/keep/keep_name.h"
+#include "shim/keep/scratch.h"
+#include "shim/preload/keep_self.h"
 #include "shim/preload/stations_open.h"
 #include "shim/preload/thread.h"
 #include "tracker/content/kept.h"
@@ -99,7 +100,8 @@ static void keep_new(struct call *call, const struct keep_name *name)
 		call->is_template = true;
 		return;
 	}
-	struct pack_note note = keep_note(PACK_CREATED, name);
+	const struct keeper self = keep_self();
+	struct pack_note note = keep_note(&self, PACK_CREATED, name);
 	note.before.mode = S_IFREG;
 	call->kept.place_1 = pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0) + 1;
 	call->kept.is_new = true;
@@ -108,6 +110,7 @@ static void keep_new(struct call *call, const struct keep_name *name)
 void keep_open(struct call *call)
 {
 	const uint32_t ONLY_NEW = O_CREAT | O_EXCL;
+	const struct keeper self = keep_self();
 	struct keep_name name;
 
 	if (call_open_purpose(call->flags) != OPENS_WRITE || !call->name.path)
@@ -117,7 +120,7 @@ void keep_open(struct call *call)
 	call->kept.stamps = call->is_template;
 	if (call->is_template)
 		return;
-	keep_name_find(&call->name, false, &name);
+	keep_name_find(&self, &call->name, false, &name);
 	bool is_of_undo = name.path && !name.is_excluded;
 	if (is_of_undo && !name.is_there && (call->flags & O_CREAT)) {
 		keep_new(call, &name);
@@ -128,7 +131,7 @@ void keep_open(struct call *call)
 		bool by_stream = call->operation == OPERATION_OPEN_LATER || in_vfork_child() ||
 				 ((const struct open_work *)call->own)->by_stream;
 		if ((call->flags & O_TRUNC) || by_stream) {
-			call->kept.place_1 = keep_changing(&name, -1, 0) + 1;
+			call->kept.place_1 = keep_changing(&self, &name, -1, 0) + 1;
 			call->kept.is_kept = true;
 		}
 		call->kept.stamps = true;
@@ -139,9 +142,11 @@ void keep_open(struct call *call)
 /* A file whose name is only known now. */
 static bool keep_named_now(const struct call_name *by_descriptor, const struct pack_state *state)
 {
+	const struct keeper self = keep_self();
 	char *path = scratch_acquire();
 	bool is_of_undo = path && keep_name_resolve(by_descriptor, path) &&
-			  keep_name_observed(path) && !keep_name_excluded(path);
+			  keep_name_observed(&shim.segment, path) &&
+			  !keep_name_excluded(&self, path);
 
 	if (is_of_undo && state->nlink) { /* else linkat(2) will give it one */
 		const struct pack_note note = {
@@ -160,11 +165,12 @@ static bool keep_named_now(const struct call_name *by_descriptor, const struct p
 static void keep_unfollowed(int fd, const struct pack_state *state)
 {
 	const struct call_name by_descriptor = { .directory = fd };
+	const struct keeper self = keep_self();
 	struct keep_name name = { .name = &by_descriptor, .state = *state };
 
 	name.path = scratch_acquire();
 	if (name.path && keep_name_resolve(&by_descriptor, name.path))
-		(void)keep_changing(&name, fd, 0);
+		(void)keep_changing(&self, &name, fd, 0);
 	scratch_release(name.path);
 }
 
@@ -203,6 +209,7 @@ __attribute__((noinline)) static void keep_first_change(int fd, struct file *fil
 {
 	const struct call_name by_descriptor = { .directory = fd };
 	struct keep_name name = { .name = &by_descriptor };
+	const struct keeper self = keep_self();
 	uint64_t boundary = boundary_now();
 
 	if (shim.sandboxed)
@@ -213,8 +220,8 @@ __attribute__((noinline)) static void keep_first_change(int fd, struct file *fil
 	}
 	name.path = scratch_acquire();
 	if (name.path && keep_name_resolve(&by_descriptor, name.path) &&
-	    keep_name_observed(name.path))
-		(void)keep_changing(&name, fd, is_mapped ? PACK_MAPPED : 0);
+	    keep_name_observed(&shim.segment, name.path))
+		(void)keep_changing(&self, &name, fd, is_mapped ? PACK_MAPPED : 0);
 	else if (!name.path)
 		segment_count(&shim.segment, COUNTER_lost_undo, 1);
 	scratch_release(name.path);
@@ -340,9 +347,10 @@ char *keep_stream_closing(int fd)
 void keep_stream_closed(char *path)
 {
 	const struct call_name name = { .path = path, .directory = AT_FDCWD };
+	const struct keeper self = keep_self();
 
 	if (path)
-		keep_after(&name, path, false);
+		keep_after(&self, &name, path, false);
 	scratch_release(path);
 }
 

@@ -17,12 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/follow/guarded.h"
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/keep_file.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/start/request.h"
 #include "tracker/process/image.h"

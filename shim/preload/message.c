@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "shim/preload/scratch.h"
+#include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
 #include "tracker/guard/unreported.h"
 #include "tracker/process/capture.h"

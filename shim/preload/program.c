@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shim/preload/scratch.h"
+#include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
 #include "tracker/sys/sys.h"
 

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/append.h"
 #include "shim/preload/descriptors.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/memory.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/segment/workspace.h"

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/launch.h"
@@ -19,7 +20,6 @@
 #include "shim/preload/message.h"
 #include "shim/preload/program.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "tracker/sys/sys.h"
 

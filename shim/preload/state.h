@@ -2,7 +2,6 @@
  * What runs inside a stranger's process.
  *
  * 	state.c     what this process is, for all of these: struct shim, set up once (here)
- * 	scratch.c   memory for paths
  * 	memory.c    is the memory there that a caller passed
  * 	thread.c    which thread and process runs this: one between vfork and exec, the one that is followed
  * 	real.c      libc's own functions behind the exported names
@@ -21,7 +20,7 @@
  * 	  viewer.c       viewers: answers, deliveries; readers: what they sent
  * 	  in_process.c   an agent's in-process reads, counted, and those of a whitelisted program, answered
  * 	program.c   the program file that a call of exec names, classified
- * 	keep*.c     what the workspace was before a call changed it, for undo (keep.h)
+ * 	keep*.c     what the workspace was before a call changed it, for undo (keep.h); what both mechanisms share of that is in shim/keep
  * 	rules.c     rules: their verdict on a call, before it is made
  * 	launch.c    the environment and ticket of a program about to be started
  * 	spawn.c     posix_spawn, where its child has to become supervised

@@ -19,7 +19,7 @@ LAYERS = (
     "config",
     "tracker/sys", "tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer",
     "tracker/guard",
-    "shim/call", "shim/start", "shim/preload", "shim/supervise",
+    "shim/call", "shim/start", "shim/keep", "shim/preload", "shim/supervise",
     "cli/base", "cli/session", "cli/journal", "cli/agents", "cli/files", "cli/undo", "cli/export", "cli/replay", "cli/report", "cli/top",
     "cli/run", "cli",
 )
@@ -47,7 +47,7 @@ WITHOUT_HEADER = (
 )
 
 # Each program is linked by itself: a symbol means what the same program defines.
-PROGRAMS = {"libseen.so": ("shim/call/", "shim/start/", "shim/preload/", "tracker/"), "seen": ("cli/", "config/", "tracker/", "shim/call/", "shim/start/", "shim/supervise/")}
+PROGRAMS = {"libseen.so": ("shim/call/", "shim/start/", "shim/keep/", "shim/preload/", "tracker/"), "seen": ("cli/", "config/", "tracker/", "shim/call/", "shim/start/", "shim/keep/", "shim/supervise/")}
 
 
 def objects():

@@ -22,7 +22,7 @@ SHIM = BUILD / "shim/CMakeFiles/seen_preload.dir"
 GUARDS = {"write_check_open", "write_check_change", "write_check_rename", "write_check_name", "guarded_refuses", "guarded_refuses_parts", "guarded_closing"}
 # Objects whose functions belong to a station.
 RULES = ("preload/rules",)
-KEEP = ("preload/keep",)
+KEEP = ("preload/keep", "keep/keep")
 OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directory")
 JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/exit")
 # Objects that a wrapper's way to a station leads through.

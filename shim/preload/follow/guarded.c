@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/follow/write_check.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"

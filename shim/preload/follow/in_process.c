@@ -17,11 +17,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/follow/burst.h"
 #include "shim/preload/follow/guarded.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/answer/decision_delivery.h"

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "shim/preload/scratch.h"
+#include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/answer/decision.h"

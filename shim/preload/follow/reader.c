@@ -20,9 +20,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/follow/reader_identity.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/answer/remembered.h"

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "shim/preload/scratch.h"
+#include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
 #include "tracker/path/glob.h"
 #include "tracker/process/capture.h"

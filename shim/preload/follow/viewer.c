@@ -15,11 +15,11 @@
 
 #include <string.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/follow/diff.h"
 #include "shim/preload/follow/range.h"
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/answer/decision_delivery.h"

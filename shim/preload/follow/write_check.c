@@ -12,12 +12,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/scratch.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/follow/locks.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/message.h"
 #include "shim/preload/record.h"
-#include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"

@@ -1,5 +1,5 @@
 /* Memory for paths: see scratch.h. */
-#include "shim/preload/scratch.h"
+#include "shim/keep/scratch.h"
 
 #include "tracker/segment/segment.h"
 

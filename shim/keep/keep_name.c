@@ -1,16 +1,15 @@
 /* What a name stands for, for undo: see keep_name.h. */
-#include "shim/preload/keep_name.h"
+#include "shim/keep/keep_name.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "shim/preload/scratch.h"
-#include "shim/preload/state.h"
-#include "shim/preload/thread.h"
+#include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/content/rebuildable.h"
 #include "tracker/path/path.h"
+#include "tracker/process/subject.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
@@ -130,9 +129,9 @@ static bool is_below(const char *path, const char *directory, size_t length)
 }
 
 /* The directory of sessions: the second above that of packs. */
-static bool is_own_state(const char *path)
+static bool is_own_state(const struct segment *segment, const char *path)
 {
-	const char *undo = segment_undo(&shim.segment);
+	const char *undo = segment_undo(segment);
 	size_t length = undo ? strlen(undo) : 0;
 
 	for (int above = 0; above < 2 && length; above++)
@@ -142,14 +141,13 @@ static bool is_own_state(const char *path)
 }
 
 /* What was moved out of the workspace. */
-static bool is_moved(const char *path)
+static bool is_moved(const struct segment *segment, const char *path)
 {
-	const struct segment_header *header = shim.segment.header;
+	const struct segment_header *header = segment->header;
 
 	for (unsigned i = 0; i < SEGMENT_MOVED; i++) {
 		uint64_t word = __atomic_load_n(&header->undo_moved[i], __ATOMIC_ACQUIRE);
-		const char *moved = word ? arena_at(&shim.segment, word >> 16, word & UINT16_MAX)
-					 : NULL;
+		const char *moved = word ? arena_at(segment, word >> 16, word & UINT16_MAX) : NULL;
 		if (!moved)
 			return false;
 		if (is_below(path, moved, word & UINT16_MAX))
@@ -158,19 +156,20 @@ static bool is_moved(const char *path)
 	return false;
 }
 
-bool keep_name_observed(const char *path)
+bool keep_name_observed(const struct segment *segment, const char *path)
 {
-	return (path_in_workspace(&shim.segment, path) || is_moved(path)) && !is_own_state(path);
+	return (path_in_workspace(segment, path) || is_moved(segment, path)) &&
+	       !is_own_state(segment, path);
 }
 
-void keep_name_moved(const char *path)
+void keep_name_moved(const struct segment *segment, const char *path)
 {
-	struct segment_header *header = shim.segment.header;
+	struct segment_header *header = segment->header;
 	size_t length = strlen(path);
 
-	if (is_moved(path))
+	if (is_moved(segment, path))
 		return;
-	uint64_t offset = arena_store(&shim.segment, path, length);
+	uint64_t offset = arena_store(segment, path, length);
 	for (unsigned i = 0; offset && i < SEGMENT_MOVED; i++) {
 		uint64_t none = 0;
 		if (__atomic_compare_exchange_n(&header->undo_moved[i], &none,
@@ -178,7 +177,7 @@ void keep_name_moved(const char *path)
 						__ATOMIC_RELAXED))
 			return;
 	}
-	segment_count(&shim.segment, COUNTER_lost_undo, 1); /* what becomes of it there */
+	segment_count(segment, COUNTER_lost_undo, 1); /* what becomes of it there */
 }
 
 /* The directory that was asked about last. */
@@ -193,11 +192,11 @@ static struct {
 	char path[SEGMENT_PATH_BYTES + 16];
 } last;
 
-static void note_excluded(const char *path, size_t length)
+static void note_excluded(const struct keeper *keeper, const char *path, size_t length)
 {
 	uint64_t key = kept_key_of_path(path, length);
 
-	if (kept_is_noted(&shim.segment, key))
+	if (kept_is_noted(keeper->segment, key))
 		return;
 	char *copy = scratch_acquire();
 	if (!copy)
@@ -206,12 +205,12 @@ static void note_excluded(const char *path, size_t length)
 	copy[length] = '\0';
 	const struct pack_note note = {
 		.kind = PACK_EXCLUDED,
-		.process = shim.record,
-		.pid = (uint32_t)shim.pid,
+		.process = keeper->process,
+		.pid = keeper->pid,
 		.path = copy,
 	};
-	if (pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0) != PACK_NO_PLACE)
-		kept_note(&shim.segment, key);
+	if (pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0) != PACK_NO_PLACE)
+		kept_note(keeper->segment, key);
 	scratch_release(copy);
 }
 
@@ -221,9 +220,10 @@ void keep_name_reset(void)
 	last.is_known = 0;
 }
 
-bool keep_name_excluded(const char *path)
+bool keep_name_excluded(const struct keeper *keeper, const char *path)
 {
-	uint64_t boundary = __atomic_load_n(&shim.segment.header->undo_boundary, __ATOMIC_RELAXED);
+	uint64_t boundary = __atomic_load_n(&keeper->segment->header->undo_boundary,
+					    __ATOMIC_RELAXED);
 	size_t length = (size_t)(path_base(path) - path), excluded;
 
 	if (length <= 1 || __atomic_exchange_n(&last.taken, 1, __ATOMIC_ACQUIRE))
@@ -235,7 +235,7 @@ bool keep_name_excluded(const char *path)
 		last.path[length] = '\0';
 		bool is_known = is_below(last.path, last.root, last.root_bytes);
 		last.excluded = is_known ? last.root_bytes
-					 : rebuildable_directory(&shim.segment, last.path);
+					 : rebuildable_directory(keeper->segment, last.path);
 		if (last.excluded && !is_known) {
 			memcpy(last.root, last.path, last.excluded);
 			last.root_bytes = last.excluded;
@@ -246,11 +246,12 @@ bool keep_name_excluded(const char *path)
 	excluded = last.excluded;
 	__atomic_store_n(&last.taken, 0, __ATOMIC_RELEASE);
 	if (excluded)
-		note_excluded(path, excluded);
+		note_excluded(keeper, path, excluded);
 	return excluded != 0;
 }
 
-void keep_name_find(const struct call_name *name, bool external, struct keep_name *ret_name)
+void keep_name_find(const struct keeper *keeper, const struct call_name *name, bool external,
+		    struct keep_name *ret_name)
 {
 	*ret_name = (struct keep_name){ .name = name };
 	if (!name->path && name->directory < 0)
@@ -262,13 +263,13 @@ void keep_name_find(const struct call_name *name, bool external, struct keep_nam
 	ret_name->is_there = error == 0;
 	ret_name->path = scratch_acquire();
 	if (!ret_name->path) {
-		segment_count(&shim.segment, COUNTER_lost_undo, 1);
+		segment_count(keeper->segment, COUNTER_lost_undo, 1);
 		return;
 	}
 	if (keep_name_resolve(name, ret_name->path)) {
-		ret_name->is_external = !keep_name_observed(ret_name->path);
+		ret_name->is_external = !keep_name_observed(keeper->segment, ret_name->path);
 		ret_name->is_excluded = !ret_name->is_external &&
-					keep_name_excluded(ret_name->path);
+					keep_name_excluded(keeper, ret_name->path);
 		if (!ret_name->is_external || external)
 			return;
 	}

@@ -1,0 +1,155 @@
+/* Puts contents on record, for undo: see keep_content.h. */
+#include "shim/keep/keep_content.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shim/keep/scratch.h"
+#include "tracker/content/kept.h"
+#include "tracker/content/rebuildable.h"
+#include "tracker/process/subject.h"
+#include "tracker/sys/sys.h"
+
+struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
+			   const struct keep_name *name)
+{
+	return (struct pack_note){
+		.kind = kind,
+		.flags = (name->is_external ? PACK_EXTERNAL : 0) |
+			 (name->name->path ? 0 : PACK_BY_DESCRIPTOR),
+		.process = keeper->process,
+		.pid = keeper->pid,
+		.before = name->state,
+		.path = name->path,
+	};
+}
+
+static uint64_t write_without(const struct keeper *keeper, const struct pack_note *note,
+			      enum pack_held held, enum pack_reason reason)
+{
+	struct pack_note lost = *note;
+
+	lost.reason = reason;
+	return pack_write(keeper->segment, &lost, held, NULL, 0);
+}
+
+static int open_plainly(int directory, const char *path, int flags)
+{
+	int fd = sys_openat(directory, path, flags | O_NOATIME, 0);
+	return fd == -EPERM ? sys_openat(directory, path, flags, 0) : fd;
+}
+
+/* Opens a regular file to be read, without a trace.  fd: a descriptor for it; -1: none.  -EBUSY: this process
+ * has locks on it, which closing it would give up. */
+static int open_to_keep(const struct keeper *keeper, const struct keep_name *name, int fd)
+{
+	const struct stat same = { .st_dev = name->state.dev, .st_ino = name->state.ino };
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+	if (keeper->may_be_locked && keeper->may_be_locked(&same))
+		return -EBUSY;
+	if (fd >= 0 || !name->name->path) {
+		char path[PROC_PATH_BYTES];
+		subject_path(SUBJECT_SELF, fd >= 0 ? fd : name->name->directory, path);
+		return open_plainly(AT_FDCWD, path, flags);
+	}
+	if (!name->name->follows)
+		flags |= O_NOFOLLOW;
+	return open_plainly(name->name->directory, name->name->path, flags);
+}
+
+/* A record with a file's content by a descriptor. */
+static uint64_t keep_bytes(const struct keeper *keeper, const struct pack_note *note,
+			   const struct keep_name *name, int fd)
+{
+	bool reads = fd >= 0 && (sys_fcntl(fd, F_GETFL, 0) & O_ACCMODE) == O_RDWR;
+	int readable = reads ? fd : open_to_keep(keeper, name, fd);
+
+	if (readable < 0)
+		return write_without(keeper, note, PACK_NOT_KEPT, PACK_UNREADABLE);
+	uint64_t place = pack_keep(keeper->segment, note, readable);
+	if (!reads)
+		(void)sys_close(readable);
+	return place;
+}
+
+static uint64_t keep_target(const struct keeper *keeper, const struct pack_note *note,
+			    const struct call_name *name)
+{
+	char *target = scratch_acquire();
+	long length = target ? sys_call6(SYS_readlinkat, name->directory, (long)name->path,
+					 (long)target, SEGMENT_PATH_BYTES, 0, 0)
+			     : -ENOMEM;
+	uint64_t place = length < 0 ? write_without(keeper, note, PACK_NOT_KEPT, PACK_UNREADABLE)
+				    : pack_write(keeper->segment, note, PACK_INLINE, target,
+						 (size_t)length);
+
+	scratch_release(target);
+	return place;
+}
+
+uint64_t keep_going(const struct keeper *keeper, enum pack_kind kind, const struct keep_name *name)
+{
+	const struct pack_note note = keep_note(keeper, kind, name);
+	uint64_t place;
+
+	if (S_ISDIR(note.before.mode))
+		return pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	if (kept_is_noted(keeper->segment, kept_key(&note.before)))
+		return pack_write(keeper->segment, &note, PACK_EARLIER, NULL, 0);
+	if (S_ISLNK(note.before.mode))
+		return keep_target(keeper, &note, name->name);
+	if (!S_ISREG(note.before.mode))
+		return write_without(keeper, &note, PACK_NOT_KEPT, PACK_NO_FILE);
+	if (rebuildable_is_name(keeper->segment, name->path))
+		return write_without(keeper, &note, PACK_NOT_KEPT, PACK_REBUILDABLE);
+	if (note.before.size_bytes > PACK_INLINE_BYTES_MAX) {
+		place = pack_link(keeper->segment, &note, name->name->directory, name->name->path);
+		return place == PACK_NO_PLACE ? keep_bytes(keeper, &note, name, -1) : place;
+	}
+	int fd = open_to_keep(keeper, name, -1);
+	if (fd >= 0) {
+		place = pack_keep(keeper->segment, &note, fd);
+		(void)sys_close(fd);
+		return place;
+	}
+	/* unreadable, or locked: a link, whatever its size */
+	place = pack_link(keeper->segment, &note, name->name->directory, name->name->path);
+	return place == PACK_NO_PLACE ? write_without(keeper, &note, PACK_NOT_KEPT, PACK_UNREADABLE)
+				      : place;
+}
+
+uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name, int fd,
+		       uint32_t flags)
+{
+	struct pack_note note = keep_note(keeper, PACK_CONTENT, name);
+	uint64_t key = kept_key(&note.before), place;
+
+	note.flags |= flags;
+	if (kept_is_noted(keeper->segment, key))
+		return PACK_NO_PLACE;
+	if (rebuildable_is_name(keeper->segment, name->path))
+		place = write_without(keeper, &note, PACK_NOT_KEPT, PACK_REBUILDABLE);
+	else
+		place = keep_bytes(keeper, &note, name, fd);
+	if (place != PACK_NO_PLACE)
+		kept_note(keeper->segment, key);
+	return place;
+}
+
+void keep_after(const struct keeper *keeper, const struct call_name *name, const char *path,
+		bool is_new)
+{
+	struct pack_note note = {
+		.kind = PACK_AFTER,
+		.process = keeper->process,
+		.pid = keeper->pid,
+		.path = path,
+	};
+
+	if (keep_name_state(name, &note.before) < 0)
+		return;
+	if (is_new)
+		kept_note(keeper->segment, kept_key(&note.before));
+	(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
+}

@@ -1,0 +1,27 @@
+/*
+ * Puts on record, with its content, what a call is about to destroy or change: for undo (keep_call.h).
+ * As keep_name.h says.
+ */
+#ifndef SEEN_KEEP_CONTENT_H
+#define SEEN_KEEP_CONTENT_H
+
+#include "shim/keep/keep_name.h"
+#include "tracker/content/pack_write.h"
+
+/* keep_note(): a record in the making, about a name. */
+struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
+			   const struct keep_name *name);
+
+/* keep_going(): a name whose file is about to go: REMOVED, REPLACED.  keep_changing(): the content of a file is
+ * about to be changed: CONTENT.  fd: a descriptor for that file, which may be one for reading; -1: none.
+ * Return the record's place, or PACK_NO_PLACE. */
+uint64_t keep_going(const struct keeper *keeper, enum pack_kind kind, const struct keep_name *name);
+uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name, int fd,
+		       uint32_t flags);
+
+/* keep_after(): AFTER: what there is now.  is_new: it was made by the call.  Where the name is gone there is no
+ * record. */
+void keep_after(const struct keeper *keeper, const struct call_name *name, const char *path,
+		bool is_new);
+
+#endif
