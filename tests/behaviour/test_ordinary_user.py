@@ -21,13 +21,14 @@ TESTS = {
     "versions": (),
     "versions_store": (),
     "exec_supervised": ("OrdinaryUser.test_privileges",),
+    "exec_killed": ("Killed.test_viewer",),
     "undo_kept": ("Unreadable",),
     "damaged": (),
     "fail_on": (),
     "limits": (),
     "terminal": (),
 }
-SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "undo_kept")
+SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "exec_killed", "undo_kept")
 BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 
 
