@@ -13,15 +13,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* memory_read(): process_vm_readv(2): as many bytes as can be read, page by page.  Returns their
- * number; -EPERM, -ESRCH, -EFAULT. */
+/* memory_read(): process_vm_readv(2), /proc/TID/mem where that is refused: as many bytes as can be
+ * read, page by page.  Returns their number; -EPERM, -ESRCH, -EFAULT. */
 ssize_t memory_read(pid_t tid, uint64_t address, void *buffer, size_t size_bytes);
 
 /* memory_text(): a text ended by NUL.  Returns its length; -EFAULT; -ENAMETOOLONG when it does not
  * end within `capacity`; -EPERM, -ESRCH. */
 ssize_t memory_text(pid_t tid, uint64_t address, char *ret_text, size_t capacity);
 
-/* memory_write(): process_vm_writev(2).  Returns 0 or a negative errno. */
+/* memory_write(): process_vm_writev(2), or /proc/TID/mem.  Returns 0 or a negative errno. */
 int memory_write(pid_t tid, uint64_t address, const void *bytes, size_t size_bytes);
 
 /* memory_words(): arguments as given to exec, each ended by NUL, one behind the other.

@@ -1,17 +1,13 @@
 """Programs start as without seen: by every way to start one, with every error, below other tools, by each mechanism."""
-import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from driver import SEEN, SOURCE
+import bare
+from harness import LONG
 
-LONG = bool(os.environ.get("SEEN_LONG"))
-MECHANISMS = ("preload", "both", "auto")
 SLOW = ("preload", "both", "auto") if LONG else ("auto",)  # by which tests of programs that trace others are repeated
 
 # Errors as Python's own starts report them: by a pipe from the child, or by posix_spawn's result.
@@ -145,45 +141,7 @@ show()
 """
 
 
-class ExecBare(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if not shutil.which("cc"):
-            raise unittest.SkipTest("no cc")
-        cls.top = pathlib.Path(tempfile.mkdtemp(prefix="seen-exec-")).resolve()
-        cls.addClassCleanup(shutil.rmtree, cls.top, ignore_errors=True)
-        cls.static, cls.plain = str(cls.top / "static"), str(cls.top / "plain")
-        helper = [str(SOURCE / "tests/programs/helpers/starts.c"), f"-I{SOURCE}/tests/support", "-D_GNU_SOURCE"]
-        subprocess.run(["cc", "-o", cls.plain, *helper], check=True)
-        if subprocess.run(["cc", "-static", "-o", cls.static, *helper], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-            raise unittest.SkipTest("no static programs can be built here")
-        os.chmod(cls.top, 0o755)
-
-    def run_by(self, mechanism, words, files):
-        """What a command prints and its status, in a directory of its own."""
-        work = self.top / "work"
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir()
-        (self.top / "home").mkdir(exist_ok=True)
-        for name, text in files.items():
-            (work / name).write_text(text)
-        wrap = [] if mechanism == "bare" else [SEEN, "run", "--quiet", "--via", mechanism, "--"]
-        env = {"HOME": str(self.top / "home"), "PATH": f"{pathlib.Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-               "LC_ALL": "C", "TERM": "dumb", "DEBUGINFOD_URLS": ""}
-        done = subprocess.run([*wrap, *words], cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=60, check=False)
-        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-
-    def compare(self, *words, files=None, mechanisms=MECHANISMS, clean=lambda text: text):
-        """The same output and status by each mechanism as bare; what was printed bare."""
-        bare = self.run_by("bare", words, files or {})
-        for mechanism in mechanisms:
-            with self.subTest(mechanism):
-                code, output, errors = self.run_by(mechanism, words, files or {})
-                self.assertEqual(clean(output).splitlines(), clean(bare[1]).splitlines(), errors[-2000:])
-                self.assertEqual(code, bare[0])
-        return bare[1]
-
+class ExecBare(bare.Case):
     def test_errors(self):
         """ENOENT in a search, ENOEXEC, EACCES, ETXTBSY, ELIBBAD, E2BIG, ELOOP, a file that was cut."""
         output = self.compare(self.plain, "errors", self.static, self.plain)

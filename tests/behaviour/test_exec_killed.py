@@ -17,7 +17,7 @@ KILLS = os.path.join(BUILD, "tests", "programs", "helpers", "kills")
 BUSYBOX = shutil.which("busybox")
 TELLS_STATUS = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", platform.release()).groups()) >= (6, 15)
 CALLS_MAX = 1000
-# Starts a static program when it is told to, and once more.
+# Starts a static program when a line comes, and once more.
 STARTS = 'read -r go < go; "$0" show; echo $?; "$0" show; exit $?'
 
 
@@ -32,13 +32,13 @@ class Killer:
         wait_until(lambda: supervisors(session))
         pids = supervisors(session)
         self.process = subprocess.Popen([KILLS, str(pids[0]), moment, str(number), *calls], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        case.addCleanup(self.end)
+        case.addCleanup(self.finish)
         line = self.process.stdout.readline()
         if line.startswith("skipped"):
             case.skipTest(line.strip())
         case.assertEqual(line, "ready\n")
 
-    def end(self):
+    def finish(self):
         """Was it killed?"""
         if self.process.stdin.closed:
             return None
@@ -68,7 +68,7 @@ class Killed(unittest.TestCase):
             killer = Killer(self, session, "before", number)
             go.write("\n")
         output = run.communicate(timeout=60)[0]
-        killed = killer.end()
+        killed = killer.finish()
         wait_until(lambda: not session.helpers())
         session.close()
         return killed, output, run.returncode
@@ -91,8 +91,8 @@ class Killed(unittest.TestCase):
                 self.assertEqual(output, expected[1])
                 if TELLS_STATUS:
                     self.assertEqual(status, expected[2])
-            number += 1 if LONG else 9
-        self.assertGreater(number, 30)
+            number += 1 if LONG else 17
+        self.assertGreater(number, 100)
 
     def test_viewer(self):
         """Its open returns the file, not descriptor 0, whatever becomes of the one who was about to answer it."""
@@ -105,7 +105,7 @@ class Killed(unittest.TestCase):
                 self.assertEqual(agent.shell("busybox true"), b"")  # it has been woken
                 killer = Killer(self, session, moment, 1, "addfd")
                 self.assertEqual(agent.shell("busybox cat f"), data)
-                self.assertTrue(killer.end())
+                self.assertTrue(killer.finish())
 
 
 if __name__ == "__main__":
