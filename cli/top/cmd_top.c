@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +10,14 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
+#include "cli/screen/screen.h"
+#include "cli/screen/screen_draw.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
 #include "cli/session/session_find.h"
 #include "cli/top/top_display.h"
 #include "cli/top/top_draw.h"
-#include "cli/top/top_draw_text.h"
 #include "cli/top/top_feed.h"
-#include "cli/top/top_screen.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -101,10 +100,10 @@ static void run_display(struct top_feed *feed, uint64_t interval_ms)
 		}
 		uint64_t next_ns = view.is_paused || next_draw_ns < next_read_ns ? next_draw_ns
 										 : next_read_ns;
-		int32_t key = top_screen_wait(ms_until(next_ns, now_ns));
-		if (key == TOP_WAIT_END)
+		int32_t key = screen_wait(ms_until(next_ns, now_ns));
+		if (key == SCREEN_WAIT_END)
 			break;
-		if (key == TOP_WAIT_NOTHING)
+		if (key == SCREEN_WAIT_NOTHING)
 			continue;
 		next_draw_ns = 0;
 		enum top_action action = key < 0 ? TOP_GO_ON
@@ -117,19 +116,6 @@ static void run_display(struct top_feed *feed, uint64_t interval_ms)
 	top_rows_free(&rows);
 }
 
-/* Ends as the signal would have ended it, so that its sender's wait(2) reports the signal. */
-static void exit_by_signal(int number)
-{
-	struct sigaction by_default = { .sa_handler = SIG_DFL };
-	sigset_t set;
-
-	(void)sigaction(number, &by_default, NULL);
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, number);
-	(void)raise(number);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
 static int show(const struct session *session, uint64_t interval_ms)
 {
 	const char *journal = session_journal(session);
@@ -138,7 +124,7 @@ static int show(const struct session *session, uint64_t interval_ms)
 
 	if (error < 0)
 		return journal_file_failed(journal, error);
-	error = top_screen_open();
+	error = screen_open();
 	if (error < 0) {
 		top_feed_close(&feed);
 		if (error == -ENOTTY)
@@ -151,13 +137,11 @@ static int show(const struct session *session, uint64_t interval_ms)
 				getenv("TERM") ? getenv("TERM") : "");
 		return EXIT_CODE_NO_TERMINAL;
 	}
-	top_draw_init();
+	screen_draw_init();
 	run_display(&feed, interval_ms);
-	top_screen_close();
+	screen_close();
 	top_feed_close(&feed);
-	/* ^C is a way to quit. */
-	if (top_screen_signal() && top_screen_signal() != SIGINT)
-		exit_by_signal(top_screen_signal());
+	screen_exit();
 	return EXIT_CODE_OK;
 }
 

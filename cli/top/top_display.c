@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/screen/screen.h"
+
 /* ---- the filter ---- */
 
 static void append(char *text, size_t capacity, uint32_t code)
@@ -32,21 +34,21 @@ static void drop_last(char *text)
 static void filter_key(struct top_display *view, uint32_t key)
 {
 	switch (key) {
-	case TOP_KEY_ENTER:
+	case SCREEN_KEY_ENTER:
 		view->is_filtering = false;
 		return;
-	case TOP_KEY_ESCAPE:
+	case SCREEN_KEY_ESCAPE:
 		view->is_filtering = false;
 		view->filter[0] = '\0';
 		break;
-	case TOP_KEY_BACKSPACE:
+	case SCREEN_KEY_BACKSPACE:
 		drop_last(view->filter);
 		break;
 	case 'U' & 0x1f:
 		view->filter[0] = '\0';
 		break;
 	default:
-		if (key >= ' ' && key != 0x7f && key < TOP_KEY_UP)
+		if (key >= ' ' && key != 0x7f && key < SCREEN_KEY_UP)
 			append(view->filter, sizeof(view->filter), key);
 		break;
 	}
@@ -62,26 +64,26 @@ static void scroll(struct top_display *view, uint32_t key)
 	size_t last = view->count > page ? view->count - page : 0;
 
 	switch (key) {
-	case TOP_KEY_UP:
+	case SCREEN_KEY_UP:
 	case 'k':
 		*offset -= *offset > 0;
 		break;
-	case TOP_KEY_DOWN:
+	case SCREEN_KEY_DOWN:
 	case 'j':
 		*offset += 1;
 		break;
-	case TOP_KEY_PAGE_UP:
+	case SCREEN_KEY_PAGE_UP:
 		*offset -= *offset < page ? *offset : page;
 		break;
-	case TOP_KEY_PAGE_DOWN:
+	case SCREEN_KEY_PAGE_DOWN:
 	case ' ':
 		*offset += page;
 		break;
-	case TOP_KEY_HOME:
+	case SCREEN_KEY_HOME:
 	case 'g':
 		*offset = 0;
 		break;
-	case TOP_KEY_END:
+	case SCREEN_KEY_END:
 	case 'G':
 		*offset = last;
 		break;
@@ -118,7 +120,7 @@ enum top_action top_display_key(struct top_display *view, uint32_t key)
 		view->is_helping = !view->is_helping;
 		view->help_offset = 0;
 		break;
-	case TOP_KEY_ESCAPE:
+	case SCREEN_KEY_ESCAPE:
 		if (!view->is_helping) {
 			view->filter[0] = '\0';
 			view->offset[view->pane] = 0;
@@ -131,11 +133,11 @@ enum top_action top_display_key(struct top_display *view, uint32_t key)
 		view->pane = (enum top_pane)(key - '1');
 		view->is_helping = false;
 		break;
-	case TOP_KEY_TAB:
+	case SCREEN_KEY_TAB:
 		view->pane = (view->pane + 1) % TOP_PANES;
 		view->is_helping = false;
 		break;
-	case TOP_KEY_BACK_TAB:
+	case SCREEN_KEY_BACK_TAB:
 		view->pane = (view->pane + TOP_PANES - 1) % TOP_PANES;
 		view->is_helping = false;
 		break;

@@ -14,22 +14,6 @@ enum top_pane { TOP_FILES, TOP_PROCESSES, TOP_EVENTS, TOP_PANES };
 
 enum { TOP_FILTER_BYTES = 128 };
 
-/* A character's code point, or one of these. */
-enum top_key {
-	TOP_KEY_UP = 0x110000,
-	TOP_KEY_DOWN,
-	TOP_KEY_PAGE_UP,
-	TOP_KEY_PAGE_DOWN,
-	TOP_KEY_HOME,
-	TOP_KEY_END,
-	TOP_KEY_TAB,
-	TOP_KEY_BACK_TAB,
-	TOP_KEY_ENTER,
-	TOP_KEY_ESCAPE,
-	TOP_KEY_BACKSPACE,
-	TOP_KEY_OTHER, /* means nothing here */
-};
-
 struct top_display {
 	enum top_pane pane;
 	enum top_file_order file_order;

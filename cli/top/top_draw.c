@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/screen/screen.h"
+#include "cli/screen/screen_draw.h"
 #include "cli/top/top_draw_head.h"
 #include "cli/top/top_draw_rows.h"
-#include "cli/top/top_draw_text.h"
-#include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 
 enum { NOTE_LINES_MIN = 20 /* of a terminal that has room for the last events below */ };
@@ -106,7 +106,7 @@ static void draw_foot(const struct top_display *view, int line)
 
 	if (view->is_filtering) {
 		(void)snprintf(text, sizeof(text), "/%s", view->filter);
-		column += draw_cut(line, 1, COLS - 3, A_BOLD, TOP_CUT_START, text);
+		column += draw_cut(line, 1, COLS - 3, A_BOLD, SCREEN_CUT_START, text);
 		(void)draw_text(line, column, 1, A_REVERSE, " ");
 		if (column + 32 < COLS)
 			draw_right(line, column + 2, COLS - column - 3, A_DIM,

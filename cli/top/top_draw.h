@@ -8,7 +8,12 @@
 #include "cli/top/top_feed.h"
 #include "cli/top/top_rows.h"
 
-enum { TOP_COLUMNS_MIN = 40, TOP_LINES_MIN = 10 };
+enum {
+	TOP_COLUMNS_MIN = 40,
+	TOP_LINES_MIN = 10,
+	DRAW_CELL_LINES = 3, /* of numbers in the head */
+	PATH_MIN = 12,       /* columns of a path that still say something */
+};
 
 /* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change
  * is not sent again.

@@ -1,4 +1,4 @@
-/* The head of `seen top`: its title, its numbers, its tabs.  See top_draw_text.h. */
+/* The head of `seen top`: its title, its numbers, its tabs.  See screen_draw.h. */
 #define NCURSES_NOMACROS 1
 #include "cli/top/top_draw_head.h"
 
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cli/base/text.h"
+#include "cli/screen/screen.h"
+#include "cli/screen/screen_draw.h"
 #include "cli/session/counts.h"
-#include "cli/top/top_draw_text.h"
-#include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 #include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
@@ -72,7 +72,7 @@ void draw_title(const struct top_feed *feed, const struct top_display *view)
 				    feed->session->name) +
 			  2;
 	if (root && column < at - PATH_MIN)
-		(void)draw_cut(0, column, at - column - 2, A_REVERSE, TOP_CUT_START, root);
+		(void)draw_cut(0, column, at - column - 2, A_REVERSE, SCREEN_CUT_START, root);
 }
 
 struct cell {
@@ -163,7 +163,7 @@ static void draw_history(const struct top_feed *feed, int line, int column, int 
 		int height = feed->history[i] > 0 ? 1 + (int)(share * 7 + 0.5) : 0;
 		char plain[2] = { PLAIN_BARS[height], '\0' };
 		(void)draw_text(line, column + columns - 1 - i, 1, color(INFO),
-				top_screen_is_utf8() ? BARS[height] : plain);
+				screen_is_utf8() ? BARS[height] : plain);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* The rows of `seen top`: files, processes, events.  See top_draw_text.h. */
+/* The rows of `seen top`: files, processes, events.  See screen_draw.h. */
 #define NCURSES_NOMACROS 1
 #include "cli/top/top_draw_rows.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/top/top_draw_text.h"
-#include "cli/top/top_screen.h"
+#include "cli/screen/screen.h"
+#include "cli/screen/screen_draw.h"
 #include "cli/top/top_text.h"
 #include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
@@ -145,7 +145,7 @@ void draw_file(const struct top_model *model, const struct top_file *file, int l
 	draw_field(FILE_COLUMNS, FILE_STATE, line, color(meaning), state);
 	if (place(FILE_COLUMNS, FILE_PATH, &column, &width))
 		(void)draw_cut(line, column, width, meaning == BAD ? A_BOLD : A_NORMAL,
-			       TOP_CUT_START, shown_path(model, file->path));
+			       SCREEN_CUT_START, shown_path(model, file->path));
 }
 
 /* ---- processes ---- */
@@ -201,9 +201,9 @@ static const char *life_text(const struct top_process *process, enum meaning *re
 
 static int draw_branch_lines(const struct top_branch *branch, int line, int column, int width)
 {
-	const char *text = top_screen_is_utf8() ? (branch->is_last ? "\xe2\x94\x94\xe2\x94\x80 "
-								   : "\xe2\x94\x9c\xe2\x94\x80 ")
-						: (branch->is_last ? "`- " : "|- ");
+	const char *text = screen_is_utf8() ? (branch->is_last ? "\xe2\x94\x94\xe2\x94\x80 "
+							       : "\xe2\x94\x9c\xe2\x94\x80 ")
+					    : (branch->is_last ? "`- " : "|- ");
 	int indent = (branch->depth - 1) * 2;
 
 	if (branch->depth == 0 || indent + 3 + PATH_MIN > width)
@@ -211,7 +211,7 @@ static int draw_branch_lines(const struct top_branch *branch, int line, int colu
 	for (int depth = 1; depth < branch->depth; depth++)
 		if (branch->open & UINT64_C(1) << depth)
 			(void)draw_text(line, column + (depth - 1) * 2, 1, A_DIM,
-					top_screen_is_utf8() ? "\xe2\x94\x82" : "|");
+					screen_is_utf8() ? "\xe2\x94\x82" : "|");
 	return indent + draw_text(line, column + indent, 3, A_DIM, text);
 }
 
@@ -285,8 +285,8 @@ void draw_note(const struct top_model *model, const struct top_note *note, int l
 		path = width / 2;
 	int used = 0;
 	if (note->path)
-		used = draw_cut(line, column, note->text[0] ? path : width, A_NORMAL, TOP_CUT_START,
-				shown_path(model, note->path)) +
+		used = draw_cut(line, column, note->text[0] ? path : width, A_NORMAL,
+				SCREEN_CUT_START, shown_path(model, note->path)) +
 		       2;
 	if (used < width)
 		(void)draw_text(line, column + used, width - used, A_DIM, note->text);

@@ -6,7 +6,7 @@
  * 	top_rows.h    which of it is shown, in what order
  * 	top_feed.h    where it comes from: the journal and the segment, a little at a time
  * 	top_text.h    texts of others in a number of columns
- * 	top_screen.h  the terminal
+ * 	screen.h  the terminal
  * 	top_draw.h    what is drawn
  *
  * What is kept is bounded: the files touched last, the processes heard of last, the last notes.

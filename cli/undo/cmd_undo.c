@@ -11,6 +11,7 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
+#include "cli/undo/pick_run.h"
 #include "cli/undo/undo_paths.h"
 #include "cli/undo/undo_run.h"
 
@@ -37,11 +38,12 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "undo [OPTION...] [PATH...]",
-	.summary = "Takes back what the session's commands and its agent changed, shell commands "
-		   "included; PATH: only there and below. `seen story` numbers the steps. What an "
-		   "external program changed since is left and listed (exit code 12). `seen redo` "
-		   "takes an undo back. Without --last, --step, --since, --all: only shows what "
-		   "--last would do.",
+	.summary =
+		"Takes back what the session's commands and its agent changed, shell commands "
+		"included; PATH: only there and below. `seen story` numbers the steps. What an "
+		"external program changed since is left and listed (exit code 12). `seen redo` "
+		"takes an undo back. Alone, on a terminal: the steps, to choose from; without one, "
+		"only shows what --last would do.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,
@@ -51,6 +53,25 @@ static int ways(void)
 {
 	return request.last + (request.step != NULL) + (request.since != NULL) + request.all +
 	       request.resumes;
+}
+
+/* On a terminal `seen undo` alone is the picker. */
+static int undo_picked(const struct config *config)
+{
+	struct pick_choice choice = { .is_shown = false };
+	int code = request.paths || request.dry_run || request.json
+			   ? EXIT_CODE_OK
+			   : pick_run(config, session_name, &request, &choice);
+
+	if (code != EXIT_CODE_OK || (choice.is_shown && !choice.is_made))
+		return code;
+	if (choice.is_made)
+		return undo_run(config, choice.session, &request);
+	request.dry_run = true;
+	code = undo_run(config, session_name, &request);
+	if (code == EXIT_CODE_OK)
+		message("`seen undo --last` does this");
+	return code;
 }
 
 int cmd_undo(int argc, char **argv)
@@ -64,13 +85,10 @@ int cmd_undo(int argc, char **argv)
 			message("only one of --last, --step, --since, --all, --continue");
 			code = EXIT_CODE_USAGE;
 		} else if (options_load(&parsed, &code) == 0) {
-			bool shows = ways() == 0;
 			code = undo_paths(argv + parsed.first_word, &request.paths);
-			request.dry_run = request.dry_run || shows;
 			if (code == EXIT_CODE_OK)
-				code = undo_run(parsed.config, session_name, &request);
-			if (shows && code == EXIT_CODE_OK)
-				message("`seen undo --last` does this");
+				code = ways() ? undo_run(parsed.config, session_name, &request)
+					      : undo_picked(parsed.config);
 			undo_paths_free(request.paths);
 		}
 	}

@@ -43,14 +43,17 @@ static bool range_of_step(const struct tree_records *records, const struct steps
 		first = i < first ? i : first;
 		end = i + 1;
 	}
-	while (end < records->count && records->records[end].operation)
-		end++;
 	if (first == records->count)
 		return false;
 	*ret_range = (struct tree_range){ .list_moved = true,
 					  .from_place = records->records[first].place };
-	if (end < records->count)
-		ret_range->to_place = records->records[end].place;
+	/* What an undo did since is none of the step. */
+	bool undone = end < records->count && records->records[end].operation;
+	while (end < records->count && records->records[end].operation)
+		end++;
+	if (undone || end < records->count)
+		ret_range->to_place = end < records->count ? records->records[end].place
+							   : records->next_place;
 	return true;
 }
 

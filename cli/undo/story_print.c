@@ -10,8 +10,7 @@
 
 enum {
 	FILES_SHOWN = 8, /* of a step among others */
-	WORD_BYTES = 64,
-	INDENT = 22, /* columns before a command */
+	INDENT = 22,     /* columns before a command */
 };
 
 static bool is_shown(const struct story_step *step, const struct story_wish *wish)
@@ -23,26 +22,25 @@ static bool is_shown(const struct story_step *step, const struct story_wish *wis
 
 /* ---- cells ---- */
 
-/* UTC, "HH:MM:SS"; ret_day: "YYYY-MM-DD". */
-static void clock_of(uint64_t time_ns, char ret_clock[WORD_BYTES], char ret_day[WORD_BYTES])
+void story_clock(uint64_t time_ns, char ret_clock[STORY_WORD_BYTES], char ret_day[STORY_WORD_BYTES])
 {
 	time_t seconds = (time_t)(time_ns / 1000000000u);
 	struct tm parts;
 
-	(void)snprintf(ret_clock, WORD_BYTES, "-");
-	(void)snprintf(ret_day, WORD_BYTES, "-");
+	(void)snprintf(ret_clock, STORY_WORD_BYTES, "-");
+	(void)snprintf(ret_day, STORY_WORD_BYTES, "-");
 	if (!time_ns || !gmtime_r(&seconds, &parts))
 		return;
-	(void)strftime(ret_clock, WORD_BYTES, "%H:%M:%S", &parts);
-	(void)strftime(ret_day, WORD_BYTES, "%Y-%m-%d", &parts);
+	(void)strftime(ret_clock, STORY_WORD_BYTES, "%H:%M:%S", &parts);
+	(void)strftime(ret_day, STORY_WORD_BYTES, "%Y-%m-%d", &parts);
 }
 
-static const char *status_of(const struct story_step *step, char ret_text[WORD_BYTES])
+const char *story_status(const struct story_step *step, char ret_text[STORY_WORD_BYTES])
 {
 	if (step->step->kind == STEP_OWN)
 		return "own";
 	if (step->step->has_status) {
-		(void)snprintf(ret_text, WORD_BYTES, "%u", step->step->status);
+		(void)snprintf(ret_text, STORY_WORD_BYTES, "%u", step->step->status);
 		return ret_text;
 	}
 	return step->is_running ? "runs" : "-";
@@ -74,19 +72,26 @@ static void name_command(struct sheet *sheet, const char *text)
 	sheet_cell_name(sheet, beginning(text, sheet->columns ? room : 0, part, sizeof(part)));
 }
 
+void story_lines(uint64_t added, uint64_t removed, char ret_text[STORY_WORD_BYTES])
+{
+	ret_text[0] = '\0';
+	if (added && removed)
+		(void)snprintf(ret_text, STORY_WORD_BYTES, "+%llu -%llu", (unsigned long long)added,
+			       (unsigned long long)removed);
+	else if (added)
+		(void)snprintf(ret_text, STORY_WORD_BYTES, "+%llu", (unsigned long long)added);
+	else if (removed)
+		(void)snprintf(ret_text, STORY_WORD_BYTES, "-%llu", (unsigned long long)removed);
+}
+
 /* "+1 -2", "binary", "" */
-static const char *lines_of(const struct story_file *file, char ret_text[WORD_BYTES])
+static const char *lines_of(const struct story_file *file, char ret_text[STORY_WORD_BYTES])
 {
 	ret_text[0] = '\0';
 	if (file->is_binary)
-		(void)snprintf(ret_text, WORD_BYTES, "binary");
-	else if (file->has_lines && file->added && file->removed)
-		(void)snprintf(ret_text, WORD_BYTES, "+%llu -%llu", (unsigned long long)file->added,
-			       (unsigned long long)file->removed);
-	else if (file->has_lines && file->added)
-		(void)snprintf(ret_text, WORD_BYTES, "+%llu", (unsigned long long)file->added);
-	else if (file->has_lines && file->removed)
-		(void)snprintf(ret_text, WORD_BYTES, "-%llu", (unsigned long long)file->removed);
+		(void)snprintf(ret_text, STORY_WORD_BYTES, "binary");
+	else if (file->has_lines)
+		story_lines(file->added, file->removed, ret_text);
 	return ret_text;
 }
 
@@ -102,7 +107,7 @@ static void start_line(struct sheet *sheet)
 
 static void print_file(struct sheet *sheet, const struct story_file *file)
 {
-	char lines[WORD_BYTES];
+	char lines[STORY_WORD_BYTES];
 
 	start_line(sheet);
 	sheet_print(sheet, "%-8s%9s  ", story_change_name(file->change), lines_of(file, lines));
@@ -123,14 +128,15 @@ static void print_file(struct sheet *sheet, const struct story_file *file)
 static void print_step(struct sheet *sheet, const struct story_step *step,
 		       const struct story_wish *wish)
 {
-	char number[WORD_BYTES], clock[WORD_BYTES], day[WORD_BYTES], status[WORD_BYTES];
+	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
+		status[STORY_WORD_BYTES];
 	size_t shown = wish->only || step->count <= FILES_SHOWN + 1 ? step->count : FILES_SHOWN;
 
-	clock_of(step->step->begin_ns, clock, day);
+	story_clock(step->step->begin_ns, clock, day);
 	(void)snprintf(number, sizeof(number), "%u", step->step->number);
 	sheet_cell(sheet, number);
 	sheet_cell(sheet, clock);
-	sheet_cell(sheet, status_of(step, status));
+	sheet_cell(sheet, story_status(step, status));
 	name_command(sheet, step->step->text);
 	sheet_finish(sheet);
 	for (size_t i = 0; i < shown; i++)
@@ -160,13 +166,13 @@ void story_print(const struct story *story, const struct story_wish *wish, struc
 	static const struct sheet_column TABLE[] = {
 		{ "STEP", 4 }, { "TIME", -8 }, { "EXIT", 4 }, { "COMMAND", 0 }
 	};
-	char clock[WORD_BYTES], day[WORD_BYTES], last_day[WORD_BYTES] = "";
+	char clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES], last_day[STORY_WORD_BYTES] = "";
 
 	for (size_t i = 0; i < story->count; i++) {
 		const struct story_step *step = &story->steps[i];
 		if (!is_shown(step, wish))
 			continue;
-		clock_of(step->step->begin_ns, clock, day);
+		story_clock(step->step->begin_ns, clock, day);
 		if (strcmp(day, last_day) != 0) {
 			sheet_print(sheet, "%s, UTC", day);
 			sheet_finish(sheet);
@@ -184,7 +190,8 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 	static const struct sheet_column TABLE[] = { { "STEP", 4 },   { "TIME", -8 },
 						     { "EXIT", 4 },   { "FILES", 5 },
 						     { "LINES", 10 }, { "COMMAND", 0 } };
-	char number[WORD_BYTES], clock[WORD_BYTES], day[WORD_BYTES], status[WORD_BYTES];
+	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
+		status[STORY_WORD_BYTES];
 	size_t lost = 0;
 
 	sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
@@ -193,11 +200,11 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 		lost += step->lost_count;
 		if (i >= top)
 			continue;
-		clock_of(step->step->begin_ns, clock, day);
+		story_clock(step->step->begin_ns, clock, day);
 		(void)snprintf(number, sizeof(number), "%u", step->step->number);
 		sheet_cell(sheet, number);
 		sheet_cell(sheet, clock);
-		sheet_cell(sheet, status_of(step, status));
+		sheet_cell(sheet, story_status(step, status));
 		sheet_cell_count(sheet, step->count);
 		(void)snprintf(number, sizeof(number), "+%llu -%llu",
 			       (unsigned long long)step->added, (unsigned long long)step->removed);

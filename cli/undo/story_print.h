@@ -7,6 +7,8 @@
 #include "cli/base/sheet.h"
 #include "cli/undo/story.h"
 
+enum { STORY_WORD_BYTES = 64 };
+
 struct story_wish {
 	bool changed_only; /* steps that changed nothing are left out */
 	uint32_t only;     /* number of a step, with all its files; 0: all, with the first files */
@@ -22,5 +24,12 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 /* story_json(): an array with an object for each step (config/data/schema/story.schema.json).
  * NULL: no memory. */
 json_t *story_json(const struct story *story, const struct story_wish *wish);
+
+/* Words of a row.  story_clock(): UTC, "HH:MM:SS"; ret_day: "YYYY-MM-DD".  story_status(): the exit
+ * status, "own", "runs" or "-"; may return ret_text.  story_lines(): "+1 -2", "". */
+void story_clock(uint64_t time_ns, char ret_clock[STORY_WORD_BYTES],
+		 char ret_day[STORY_WORD_BYTES]);
+const char *story_status(const struct story_step *step, char ret_text[STORY_WORD_BYTES]);
+void story_lines(uint64_t added, uint64_t removed, char ret_text[STORY_WORD_BYTES]);
 
 #endif

@@ -241,11 +241,24 @@ static int collect(struct reading *reading)
 
 /* ---- the range ---- */
 
-static bool is_not_behind(const struct tree_record *record, const struct tree_range *range)
+/* The index of the first record behind the range.  Operations that came behind its last record are
+ * behind it, too: they have no place in the packs of the session's processes. */
+static size_t end_of(const struct tree_records *records, const struct tree_range *range)
 {
-	if (range->to_place && record->operation == 0 && record->place >= range->to_place)
-		return false;
-	return !range->to_time_ns || record->time_ns < range->to_time_ns;
+	size_t end = records->count;
+
+	if (range->to_place) {
+		end = 0;
+		while (end < records->count && (records->records[end].operation != 0 ||
+						records->records[end].place < range->to_place))
+			end++;
+		while (end > 0 && records->records[end - 1].operation != 0)
+			end--;
+	}
+	while (range->to_time_ns && end > 0 &&
+	       records->records[end - 1].time_ns >= range->to_time_ns)
+		end--;
+	return end;
 }
 
 static bool is_in_range(const struct tree_record *record, const struct tree_range *range)
@@ -257,10 +270,8 @@ static bool is_in_range(const struct tree_record *record, const struct tree_rang
 static void bounds(const struct tree_records *records, const struct tree_range *range,
 		   size_t *ret_first, size_t *ret_end)
 {
-	size_t end = records->count, first = 0;
+	size_t end = end_of(records, range), first = 0;
 
-	while (end > 0 && !is_not_behind(&records->records[end - 1], range))
-		end--;
 	/* An operation has the place of the packs that it came behind: what is before the first
 	 * record of the range is not of it. */
 	if (range->from_operation)

@@ -70,7 +70,7 @@ void undo_range_pass(struct undo_ranges *ranges, uint32_t step)
 }
 
 /* Was this record, of a process of the session, taken back whole? */
-static bool is_undone(const struct undo_ranges *ranges, const struct tree_record *record)
+static bool is_undone_record(const struct undo_ranges *ranges, const struct tree_record *record)
 {
 	uint32_t step = step_of(ranges, record);
 
@@ -105,10 +105,21 @@ uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths)
 		     !is_below_any(record->other, paths)))
 			continue;
 		uint32_t step = step_of(ranges, record);
-		if (step && !is_undone(ranges, record))
+		if (step && !is_undone_record(ranges, record))
 			return step;
 	}
 	return 0;
+}
+
+void undo_range_undone(const struct undo_ranges *ranges, bool *is_undone)
+{
+	for (size_t i = 0; i < ranges->records->count; i++) {
+		const struct tree_record *record = &ranges->records->records[i];
+		uint32_t step = !record->operation && is_change(record) ? step_of(ranges, record)
+									: 0;
+		if (step)
+			is_undone[step] = is_undone_record(ranges, record);
+	}
 }
 
 /* ---- ranges ---- */
@@ -117,7 +128,7 @@ static enum tree_selection select_step(const struct tree_record *record, void *d
 {
 	const struct undo_ranges *ranges = data;
 
-	if (record->operation || is_undone(ranges, record))
+	if (record->operation || is_undone_record(ranges, record))
 		return TREE_NEUTRAL;
 	return step_of(ranges, record) == ranges->step ? TREE_SELECTED : TREE_OTHER;
 }
@@ -140,7 +151,7 @@ void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_rang
 	for (size_t i = first; i < records->count && alone; i++) {
 		const struct tree_record *record = &records->records[i];
 		alone = record->operation || !is_change(record) ||
-			step_of(ranges, record) == step || is_undone(ranges, record);
+			step_of(ranges, record) == step || is_undone_record(ranges, record);
 	}
 	if (alone)
 		return; /* what came behind it was taken back: all is meant */

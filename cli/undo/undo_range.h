@@ -49,6 +49,10 @@ uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths);
 /* undo_range_pass(): a step left all as it was: from now on it counts as undone. */
 void undo_range_pass(struct undo_ranges *ranges, uint32_t step);
 
+/* undo_range_undone(): marks the steps of which every change was undone, and not redone.  is_undone:
+ * by number, all false. */
+void undo_range_undone(const struct undo_ranges *ranges, bool *is_undone);
+
 /* undo_range_step(): one step.  undo_range_since(): all from a point on.  undo_range_redo(): the last
  * undo that was not redone; false: there is none. */
 void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range);

@@ -77,29 +77,40 @@ static const char *verb_of(enum schedule_verb verb, bool done)
 	return VERBS[verb][done];
 }
 
-static void print_path(const struct undo_run *run, const char *path)
+static void print_path(const struct undo_run *run, const char *path, FILE *file)
 {
 	char text[4 * PACK_PATH_BYTES_MAX + 1];
 
 	if (path_escape(name_of(run->session.workspace, path), text, sizeof(text)) >= 0)
-		(void)fputs(text, stdout);
+		(void)fputs(text, file);
 }
 
-static void print_line(const struct undo_run *run, const struct schedule_line *line, bool done)
+static void print_line(const struct undo_run *run, const struct schedule_line *line, bool done,
+		       FILE *file)
 {
-	(void)printf("%s%s ", done ? "" : "would ", verb_of(line->verb, done));
+	(void)fprintf(file, "%s%s ", done ? "" : "would ", verb_of(line->verb, done));
 	if (line->verb == SCHEDULE_VERB_RENAME) {
-		print_path(run, line->from);
-		(void)printf(" to ");
+		print_path(run, line->from, file);
+		(void)fprintf(file, " to ");
 	}
-	print_path(run, line->path);
-	(void)printf("%s\n", line->directory ? "/" : "");
+	print_path(run, line->path, file);
+	(void)fprintf(file, "%s\n", line->directory ? "/" : "");
 }
 
 void undo_report_lines(const struct undo_run *run, const struct apply_result *result)
 {
 	for (size_t i = 0; i < run->report.line_count; i++)
-		print_line(run, &run->report.lines[i], result != NULL);
+		print_line(run, &run->report.lines[i], result != NULL, stdout);
+}
+
+void undo_report_plan(const struct undo_run *run, FILE *file)
+{
+	for (size_t i = 0; i < run->report.left_count; i++) {
+		print_path(run, run->report.left[i].path, file);
+		(void)fprintf(file, " is left as it is: %s\n", reason_of(&run->report.left[i]));
+	}
+	for (size_t i = 0; i < run->report.line_count; i++)
+		print_line(run, &run->report.lines[i], false, file);
 }
 
 /* ---- what did not work ---- */

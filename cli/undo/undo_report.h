@@ -2,6 +2,8 @@
 #ifndef SEEN_CLI_UNDO_REPORT_H
 #define SEEN_CLI_UNDO_REPORT_H
 
+#include <stdio.h>
+
 #include "cli/undo/apply.h"
 #include "cli/undo/undo_run.h"
 
@@ -11,6 +13,9 @@ void undo_report_left(const struct undo_run *run);
 /* undo_report_lines(): on standard output: what is done, or would be.  result: NULL: nothing was
  * done yet. */
 void undo_report_lines(const struct undo_run *run, const struct apply_result *result);
+
+/* undo_report_plan(): what would be left, and what would be done, to a file. */
+void undo_report_plan(const struct undo_run *run, FILE *file);
 
 /* undo_report_failed(): on stderr: items of a plan that were skipped or failed. */
 void undo_report_failed(const struct schedule *schedule, const struct apply_result *result,

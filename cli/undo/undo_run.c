@@ -163,6 +163,15 @@ static void drop_plan(struct undo_run *run)
 	tree_changes_free(&run->changes);
 }
 
+static void close_run(struct undo_run *run)
+{
+	drop_plan(run);
+	undo_ranges_free(&run->ranges);
+	tree_records_close(&run->records);
+	if (run->directory >= 0)
+		(void)close(run->directory);
+}
+
 /* A last step that left all as it was (git checkout there and back) is passed, for the one before it. */
 static int choose_and_plan(struct undo_run *run)
 {
@@ -324,6 +333,60 @@ static int read_and_act(struct undo_run *run)
 	return error < 0 ? failed(run, error) : act(run);
 }
 
+/* ---- for the picker ---- */
+
+int undo_run_undone(const struct undo_session *session, const struct tree_records *records,
+		    bool *is_undone)
+{
+	struct undo_ranges ranges = { .steps = NULL };
+	int directory = -1, error = session_open_directory(AT_FDCWD, session->undo, &directory);
+
+	if (error < 0)
+		return error == -ENOENT ? 0 : error;
+	error = undo_ranges_read(&session->steps, records, directory, &ranges);
+	if (error == 0)
+		undo_range_undone(&ranges, is_undone);
+	undo_ranges_free(&ranges);
+	(void)close(directory);
+	return error;
+}
+
+static int show_plan(struct undo_run *run, FILE *file, size_t *ret_changes)
+{
+	int error = tree_records_read(run->session.undo, &run->records);
+
+	if (error == 0)
+		error = undo_ranges_read(&run->session.steps, &run->records, run->directory,
+					 &run->ranges);
+	if (error < 0)
+		return error;
+	if (choose(run) != EXIT_CODE_OK || make_plan(run) != EXIT_CODE_OK)
+		return -ENOMEM;
+	undo_report_plan(run, file);
+	if (!run->report.line_count)
+		(void)fprintf(file, "nothing would change\n");
+	*ret_changes = run->schedule.count;
+	return 0;
+}
+
+int undo_run_show(const struct undo_session *session, const struct undo_request *request,
+		  FILE *file, size_t *ret_changes)
+{
+	struct undo_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return -ENOMEM;
+	run->request = request;
+	run->session = *session;
+	int error = session_open_directory(AT_FDCWD, session->undo, &run->directory);
+	if (error == 0) {
+		error = show_plan(run, file, ret_changes);
+		close_run(run);
+	}
+	free(run);
+	return error;
+}
+
 int undo_run(const struct config *config, const char *name, const struct undo_request *request)
 {
 	struct undo_run *run = calloc(1, sizeof(*run));
@@ -345,11 +408,7 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 		} else {
 			code = error < 0 ? failed(run, error) : read_and_act(run);
 		}
-		drop_plan(run);
-		undo_ranges_free(&run->ranges);
-		tree_records_close(&run->records);
-		if (run->directory >= 0)
-			(void)close(run->directory);
+		close_run(run);
 		undo_session_close(&run->session);
 	}
 	free(run);

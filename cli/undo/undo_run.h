@@ -3,6 +3,7 @@
 #define SEEN_CLI_UNDO_RUN_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cli/undo/operation.h"
 #include "cli/undo/schedule_make.h"
@@ -35,5 +36,16 @@ struct undo_run {
 /* undo_run(): all of it.  name: of the session, NULL: as undo_session_find().  Says on stderr what is
  * wrong, and returns an exit code. */
 int undo_run(const struct config *config, const char *name, const struct undo_request *request);
+
+/* undo_run_show(): what undo_run() would do, for a person.  Does nothing.
+ *
+ * session: borrowed.  file: written to.  ret_changes: paths that would change.  Returns 0 or a negative
+ * errno. */
+int undo_run_show(const struct undo_session *session, const struct undo_request *request,
+		  FILE *file, size_t *ret_changes);
+
+/* undo_run_undone(): as undo_range_undone(), of a session.  Returns 0 or a negative errno. */
+int undo_run_undone(const struct undo_session *session, const struct tree_records *records,
+		    bool *is_undone);
 
 #endif

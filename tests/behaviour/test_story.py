@@ -148,6 +148,15 @@ class Steps(Story):
         self.seen("story", "--session", "nosuch", code=3)
         self.seen("diff", "--session", "nosuch", code=3)
 
+    def test_what_was_undone_stays_in_the_story(self):
+        self.fill()
+        self.run_steps("sed -i s/1/one/ a.txt", "rm -rf src", "chmod 600 a.txt; echo x > last")
+        story, patches = self.steps(), [self.diff("--step", str(number)) for number in (1, 2, 3)]
+        for words in (("--step", "2"), ("--all",)):
+            self.seen("undo", "--session", "s", *words, code=0)
+            self.assertEqual(self.steps(), story)
+            self.assertEqual([self.diff("--step", str(number)) for number in (1, 2, 3)], patches)
+
     def test_damaged_records_are_left_out(self):
         self.fill()
         self.run_steps("rm a.txt", "rm link")

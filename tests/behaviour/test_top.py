@@ -11,16 +11,15 @@ import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 import termios
 import time
 import unittest
 
 from driver import BUILD, Terminal
 from harness import SEEN, Session, lines, wait_until
+from tmux import DEADLINE, Tmux
 
 LONG = bool(os.environ.get("SEEN_LONG"))
-DEADLINE = 60
 INTERVAL = ("--interval", "100")
 ALTERNATE, NORMAL = b"\x1b[?1049h", b"\x1b[?1049l"
 HOSTILE = ["esc\x1b[2J\x1b]0;title\x07", "new\nline", "\u65e5\u672c\u8a9e\u306e\u540d\u524d", "e\u0301\u0301a\u0300",
@@ -56,65 +55,22 @@ class Worked(unittest.TestCase):
         return [SEEN, "top", "--session", self.session.name, *INTERVAL, *options]
 
 
-@unittest.skipUnless(shutil.which("tmux"), "no tmux")
-class Tmux(Worked):
-    """A terminal whose screen can be read."""
+class TopInTmux(Tmux, Worked):
+    """Of a session's agent."""
 
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="seen-top.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.socket = os.path.join(self.directory, "tmux")
+    @property
+    def workspace(self):
+        return self.session.workspace
 
-    def tmux(self, *words, check=True):
-        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], env=self.environment(TERM="xterm-256color"),
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE,
-                              check=check).stdout.decode()
-
-    def open(self, columns=80, height=24, words=None, shell=False):
-        command = words or self.words()
-        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(height), "-c", self.session.workspace,
-                  *(["bash", "--norc"] if shell else command))
-        self.addCleanup(self.tmux, "kill-server", check=False)
-        self.tmux("set-option", "-g", "remain-on-exit", "on")
-
-    def screen(self):
-        return self.tmux("capture-pane", "-p").split("\n")[:-1]
-
-    def shows(self, pattern, seconds=DEADLINE):
-        """The screen, once one of its lines matches."""
-        end = time.monotonic() + seconds
-        while True:
-            screen = self.screen()
-            if any(re.search(pattern, line) for line in screen):
-                return screen
-            if time.monotonic() > end:
-                raise AssertionError("no %r:\n%s" % (pattern, "\n".join(screen)))
-            time.sleep(0.05)
-
-    def hides(self, pattern):
-        try:
-            wait_until(lambda: not any(re.search(pattern, line) for line in self.screen()), DEADLINE)
-        except AssertionError:
-            raise AssertionError("still %r:\n%s" % (pattern, "\n".join(self.screen()))) from None
-
-    def keys(self, *keys):
-        self.tmux("send-keys", *keys)
-
-    def ended(self):
-        """The program has ended, with 0 where the terminal knows: tmux 3.3 can miss the status of one that ends at once."""
-        wait_until(lambda: self.tmux("list-panes", "-F", "#{pane_dead} #{pane_dead_status}").strip() in ("1", "1 0"), DEADLINE)
-
-    def line(self, screen, pattern):
-        found = [line for line in screen if re.search(pattern, line)]
-        self.assertTrue(found, (pattern, screen))
-        return found[0]
+    def top(self, columns=80, height=24, shell=False):
+        self.open(self.words(), columns, height, shell)
 
 
-class InTmux(Tmux):
+class InTmux(TopInTmux):
     """As a person sees it."""
 
     def test_what_it_shows(self):
-        self.open()
+        self.top()
         screen = self.shows(r"written +out/made\.o")
         self.assertEqual(len(screen), 24)
         self.assertRegex(screen[0], r"seen top  test  .*/workspace +running  0:\d\d:\d\d")
@@ -142,7 +98,7 @@ class InTmux(Tmux):
         self.ended()
 
     def test_it_goes_on_while_the_agent_works(self):
-        self.open()
+        self.top()
         self.shows(r"written +out/made\.o")
         self.agent.shell("echo later > later.txt")
         self.shows(r" later\.txt$")
@@ -155,7 +111,7 @@ class InTmux(Tmux):
         self.shows(r" paused\.txt$")
 
     def test_keys(self):
-        self.open()
+        self.top()
         self.shows(r" notes\.txt$")
         for order in ("by bytes", "by repeats", "by writes", "recent"):
             self.keys("s")
@@ -190,7 +146,7 @@ class InTmux(Tmux):
         self.ended()
 
     def test_sizes(self):
-        self.open()
+        self.top()
         self.shows(r" notes\.txt$")
         for columns, height in ((40, 10), (57, 14), (200, 60), (40, 24), (120, 10), (80, 24)):
             self.tmux("resize-window", "-x", str(columns), "-y", str(height))
@@ -212,7 +168,7 @@ class InTmux(Tmux):
         self.ended()
 
     def test_suspend_and_go_on(self):
-        self.open(shell=True)
+        self.top(shell=True)
         self.shows(r"[$#] *$")
         self.keys("stty -a > ../before; clear; echo on the shell; %s; stty -a > ../after; echo code $?" % " ".join(self.words()), "Enter")
         self.shows(r" notes\.txt$")
@@ -231,7 +187,7 @@ class InTmux(Tmux):
         self.assertEqual(self.session.read("../before"), self.session.read("../between"))
 
 
-class Hostile(Tmux):
+class Hostile(TopInTmux):
     """Names that a writer chose."""
 
     def test_hostile_names(self):
@@ -241,7 +197,7 @@ class Hostile(Tmux):
             with open(path, "wb") as file:
                 file.write(lines("hostile"))
             self.agent.run(["cat", os.fsdecode(name)])
-        self.open(columns=100, height=40)
+        self.top(columns=100, height=40)
         self.shows(r"bad\\xff\\xfe\\xc3$")
         for shown in ("esc\\x1b[2J\\x1b]0;title\\x07", "new\\nline", "日本語の名前", "right\\xe2\\x80\\xaeto-left", "zwj👨\\xe2\\x80\\x8d👩",
                       "<script>alert(1)<", "%s%n%d", "…" + "x" * 20):
@@ -262,14 +218,14 @@ class SessionEnds(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("tmux"), "no tmux")
     def test_it_says_so_and_stays(self):
-        case = Tmux("screen")
+        case = TopInTmux("screen")
         case.session = Session()
         self.addCleanup(case.session.close)
         case.agent = case.session.agent()
         self.addCleanup(case.doCleanups)
         case.setUp()
         work(case.session, case.agent)
-        case.open()
+        case.top()
         case.shows(r" running ")
         case.agent.close()
         screen = case.shows(r"^ seen top .* ended ")
@@ -435,7 +391,7 @@ class Refused(Worked):
 
 
 @unittest.skipUnless(LONG, "a journal of a million events")
-class Large(Tmux):
+class Large(TopInTmux):
     """A session with a history."""
 
     def test_it_starts_at_once(self):
@@ -448,7 +404,7 @@ class Large(Tmux):
         os.remove(path)
         subprocess.run([maker, path, "1000000"], check=True)
         begin = time.monotonic()
-        self.open()
+        self.top()
         self.shows("^ seen top  test", 5)
         self.shows(r"^ +\d+[smhd] +\d", 5)  # rows
         print("rows after %.1f s" % (time.monotonic() - begin))

@@ -1,4 +1,5 @@
 /* cli/top: processes, how much is read, and keys. */
+#include "cli/screen/screen.h"
 #include "top_case.h"
 
 TestSuite(top, .init = init, .fini = finish);
@@ -294,9 +295,9 @@ Test(top, panes_and_orders)
 	cr_assert_not(view_after("pp", 0, 10).is_paused);
 	cr_assert(view_after("w", 0, 10).is_everywhere);
 	struct top_display view = view_after("", 0, 10);
-	cr_assert_eq(top_display_key(&view, TOP_KEY_BACK_TAB), TOP_GO_ON);
+	cr_assert_eq(top_display_key(&view, SCREEN_KEY_BACK_TAB), TOP_GO_ON);
 	cr_assert_eq(view.pane, TOP_EVENTS);
-	(void)top_display_key(&view, TOP_KEY_TAB);
+	(void)top_display_key(&view, SCREEN_KEY_TAB);
 	cr_assert_eq(view.pane, TOP_FILES);
 	cr_assert_eq(top_display_key(&view, 'r'), TOP_RESET);
 	(void)top_display_key(&view, 'h');
@@ -325,16 +326,16 @@ Test(top, the_filter)
 	cr_assert_eq(view.offset[TOP_FILES], 0);
 	(void)top_display_key(&view, 0x65e5);
 	(void)top_display_key(&view, 0x1f600);
-	(void)top_display_key(&view, TOP_KEY_OTHER);
+	(void)top_display_key(&view, SCREEN_KEY_OTHER);
 	(void)top_display_key(&view, 1);
 	cr_assert_str_eq(view.filter, "qs\xe6\x97\xa5\xf0\x9f\x98\x80");
-	(void)top_display_key(&view, TOP_KEY_BACKSPACE);
-	(void)top_display_key(&view, TOP_KEY_BACKSPACE);
+	(void)top_display_key(&view, SCREEN_KEY_BACKSPACE);
+	(void)top_display_key(&view, SCREEN_KEY_BACKSPACE);
 	cr_assert_str_eq(view.filter, "qs");
-	(void)top_display_key(&view, TOP_KEY_ENTER);
+	(void)top_display_key(&view, SCREEN_KEY_ENTER);
 	cr_assert_not(view.is_filtering);
 	cr_assert_str_eq(top_display_wish(&view).filter, "qs");
-	cr_assert_eq(top_display_key(&view, TOP_KEY_ESCAPE), TOP_GO_ON);
+	cr_assert_eq(top_display_key(&view, SCREEN_KEY_ESCAPE), TOP_GO_ON);
 	cr_assert_str_eq(view.filter, "");
 	/* As long as there is room, and never half of a character. */
 	(void)top_display_key(&view, '/');
@@ -342,6 +343,6 @@ Test(top, the_filter)
 		(void)top_display_key(&view, 0x65e5);
 	cr_assert_eq(strlen(view.filter), (TOP_FILTER_BYTES - 1) / 3 * 3);
 	for (int i = 0; i < 200; i++)
-		(void)top_display_key(&view, TOP_KEY_BACKSPACE);
+		(void)top_display_key(&view, SCREEN_KEY_BACKSPACE);
 	cr_assert_str_eq(view.filter, "");
 }

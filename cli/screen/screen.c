@@ -1,6 +1,6 @@
-/* The terminal: see top_screen.h. */
+/* The terminal: see screen.h. */
 #define NCURSES_NOMACROS 1
-#include "cli/top/top_screen.h"
+#include "cli/screen/screen.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cli/base/mapped.h"
-#include "cli/top/top_display.h"
 
 /* The capabilities' names are macros, some of them everyday words: behind all others. */
 #include <term.h>
@@ -141,7 +140,7 @@ static void add_goodbye(const char *capability)
 	goodbye[length] = '\0';
 }
 
-int top_screen_open(void)
+int screen_open(void)
 {
 	(void)setlocale(LC_CTYPE, "");
 	is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -172,19 +171,34 @@ int top_screen_open(void)
 	return 0;
 }
 
-void top_screen_close(void)
+void screen_close(void)
 {
 	if (is_open)
 		(void)endwin();
 	is_open = false;
 }
 
-int top_screen_signal(void)
+int screen_signal(void)
 {
 	return ended_by;
 }
 
-bool top_screen_is_utf8(void)
+void screen_exit(void)
+{
+	struct sigaction by_default = { .sa_handler = SIG_DFL };
+	sigset_t set;
+	int number = ended_by;
+
+	if (!number || number == SIGINT)
+		return;
+	(void)sigaction(number, &by_default, NULL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, number);
+	(void)raise(number);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+bool screen_is_utf8(void)
 {
 	return is_utf8;
 }
@@ -233,37 +247,37 @@ static int32_t key_of(int found, wint_t code)
 		int code;
 		int32_t key;
 	} KEYS[] = {
-		{ KEY_UP, TOP_KEY_UP },
-		{ KEY_DOWN, TOP_KEY_DOWN },
-		{ KEY_PPAGE, TOP_KEY_PAGE_UP },
-		{ KEY_NPAGE, TOP_KEY_PAGE_DOWN },
-		{ KEY_HOME, TOP_KEY_HOME },
-		{ KEY_END, TOP_KEY_END },
-		{ KEY_BTAB, TOP_KEY_BACK_TAB },
-		{ KEY_ENTER, TOP_KEY_ENTER },
-		{ KEY_BACKSPACE, TOP_KEY_BACKSPACE },
-		{ KEY_DC, TOP_KEY_BACKSPACE },
+		{ KEY_UP, SCREEN_KEY_UP },
+		{ KEY_DOWN, SCREEN_KEY_DOWN },
+		{ KEY_PPAGE, SCREEN_KEY_PAGE_UP },
+		{ KEY_NPAGE, SCREEN_KEY_PAGE_DOWN },
+		{ KEY_HOME, SCREEN_KEY_HOME },
+		{ KEY_END, SCREEN_KEY_END },
+		{ KEY_BTAB, SCREEN_KEY_BACK_TAB },
+		{ KEY_ENTER, SCREEN_KEY_ENTER },
+		{ KEY_BACKSPACE, SCREEN_KEY_BACKSPACE },
+		{ KEY_DC, SCREEN_KEY_BACKSPACE },
 	};
 
 	if (found == KEY_CODE_YES) {
 		for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++)
 			if ((wint_t)KEYS[i].code == code)
 				return KEYS[i].key;
-		return TOP_KEY_OTHER;
+		return SCREEN_KEY_OTHER;
 	}
 	switch (code) {
 	case '\t':
-		return TOP_KEY_TAB;
+		return SCREEN_KEY_TAB;
 	case '\r':
 	case '\n':
-		return TOP_KEY_ENTER;
+		return SCREEN_KEY_ENTER;
 	case 0x1b:
-		return TOP_KEY_ESCAPE;
+		return SCREEN_KEY_ESCAPE;
 	case 0x7f:
 	case '\b':
-		return TOP_KEY_BACKSPACE;
+		return SCREEN_KEY_BACKSPACE;
 	default:
-		return code < TOP_KEY_UP ? (int32_t)code : TOP_KEY_OTHER;
+		return code < SCREEN_KEY_UP ? (int32_t)code : SCREEN_KEY_OTHER;
 	}
 }
 
@@ -274,24 +288,24 @@ static int32_t next_key(void)
 	int found = wget_wch(stdscr, &code);
 
 	if (found == ERR)
-		return TOP_WAIT_NOTHING;
+		return SCREEN_WAIT_NOTHING;
 	if (found == KEY_CODE_YES && code == KEY_RESIZE)
-		return TOP_WAIT_RESIZED;
+		return SCREEN_WAIT_RESIZED;
 	return key_of(found, code);
 }
 
-int32_t top_screen_wait(int timeout_ms)
+int32_t screen_wait(int timeout_ms)
 {
 	struct timespec timeout = { .tv_sec = timeout_ms / 1000,
 				    .tv_nsec = (long)(timeout_ms % 1000) * 1000000 };
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 	int32_t key = next_key();
 
-	if (key != TOP_WAIT_NOTHING)
+	if (key != SCREEN_WAIT_NOTHING)
 		return key;
 	int ready = ppoll(&input, 1, &timeout, &waiting);
 	if (ended_by)
-		return TOP_WAIT_END;
+		return SCREEN_WAIT_END;
 	if (stopped) {
 		stopped = 0;
 		suspend();
@@ -300,22 +314,22 @@ int32_t top_screen_wait(int timeout_ms)
 	if (continued) {
 		continued = resized = 0;
 		retake_terminal();
-		return TOP_WAIT_RESIZED;
+		return SCREEN_WAIT_RESIZED;
 	}
 	if (resized) {
 		resized = 0;
 		resize();
-		return TOP_WAIT_RESIZED;
+		return SCREEN_WAIT_RESIZED;
 	}
 	if (ready <= 0)
-		return TOP_WAIT_NOTHING;
+		return SCREEN_WAIT_NOTHING;
 	if (input.revents & (POLLHUP | POLLERR | POLLNVAL))
-		return TOP_WAIT_END;
+		return SCREEN_WAIT_END;
 	key = next_key();
 	/* Readable, and nothing to read: the other side is gone, or a character is not complete. */
 	int available = 0;
-	if (key == TOP_WAIT_NOTHING &&
+	if (key == SCREEN_WAIT_NOTHING &&
 	    (ioctl(STDIN_FILENO, FIONREAD, &available) < 0 && errno == EIO))
-		return TOP_WAIT_END;
+		return SCREEN_WAIT_END;
 	return key;
 }

@@ -1,16 +1,16 @@
-/* Texts and colours on the screen: see top_draw_text.h. */
+/* Texts and colours on the screen: see screen_draw.h. */
 #define NCURSES_NOMACROS 1
-#include "cli/top/top_draw_text.h"
+#include "cli/screen/screen_draw.h"
 
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/top/top_screen.h"
+#include "cli/screen/screen.h"
 
 static bool has_meanings;
 
-void top_draw_init(void)
+void screen_draw_init(void)
 {
 	const char *no_color = getenv("NO_COLOR");
 
@@ -30,14 +30,14 @@ attr_t color(enum meaning meaning)
 	return has_meanings && meaning != PLAIN ? (attr_t)COLOR_PAIR(meaning) : A_NORMAL;
 }
 
-int draw_cut(int line, int column, int columns, attr_t attributes, enum top_cut cut,
+int draw_cut(int line, int column, int columns, attr_t attributes, enum screen_cut cut,
 	     const char *text)
 {
-	static char fitted[TOP_FIT_BYTES];
+	static char fitted[SCREEN_FIT_BYTES];
 
 	if (columns > COLS - column)
 		columns = COLS - column;
-	int used = top_fit(text, columns, cut, top_screen_is_utf8(), fitted);
+	int used = screen_fit(text, columns, cut, screen_is_utf8(), fitted);
 	(void)attrset((int)attributes);
 	(void)mvaddstr(line, column, fitted);
 	(void)attrset(A_NORMAL);
@@ -46,7 +46,7 @@ int draw_cut(int line, int column, int columns, attr_t attributes, enum top_cut 
 
 int draw_text(int line, int column, int columns, attr_t attributes, const char *text)
 {
-	return draw_cut(line, column, columns, attributes, TOP_CUT_END, text);
+	return draw_cut(line, column, columns, attributes, SCREEN_CUT_END, text);
 }
 
 void draw_right(int line, int column, int columns, attr_t attributes, const char *text)
