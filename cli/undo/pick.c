@@ -44,8 +44,8 @@ static size_t last_line(const struct pick *pick)
 
 static enum pick_action ask(struct pick *pick, bool is_since)
 {
-	pick->behind = pick->view;
-	pick->view = PICK_PLAN;
+	pick->behind = pick->shown;
+	pick->shown = PICK_PLAN;
 	pick->is_since = is_since;
 	pick->line = 0;
 	return PICK_SHOW;
@@ -53,9 +53,9 @@ static enum pick_action ask(struct pick *pick, bool is_since)
 
 static enum pick_action leave(struct pick *pick)
 {
-	if (pick->view == PICK_STEPS)
+	if (pick->shown == PICK_STEPS)
 		return PICK_QUIT;
-	pick->view = pick->view == PICK_PLAN ? pick->behind : PICK_STEPS;
+	pick->shown = pick->shown == PICK_PLAN ? pick->behind : PICK_STEPS;
 	pick->line = 0;
 	return PICK_SHOW;
 }
@@ -81,29 +81,29 @@ static enum pick_action plan_key(struct pick *pick, uint32_t key)
 
 enum pick_action pick_key(struct pick *pick, uint32_t key)
 {
-	if (pick->view == PICK_PLAN)
+	if (pick->shown == PICK_PLAN)
 		return plan_key(pick, key);
 	switch (key) {
 	case 'q':
 	case SCREEN_KEY_ESCAPE:
 	case SCREEN_KEY_BACKSPACE:
-		return key == SCREEN_KEY_BACKSPACE && pick->view == PICK_STEPS ? PICK_GO_ON
-									       : leave(pick);
+		return key == SCREEN_KEY_BACKSPACE && pick->shown == PICK_STEPS ? PICK_GO_ON
+										: leave(pick);
 	case 'u':
 		return ask(pick, false);
 	case 's':
 		return ask(pick, true);
 	case SCREEN_KEY_ENTER:
 	case 'd':
-		if (pick->view == PICK_DIFF)
+		if (pick->shown == PICK_DIFF)
 			return PICK_GO_ON;
-		pick->view = PICK_DIFF;
+		pick->shown = PICK_DIFF;
 		pick->line = 0;
 		return PICK_SHOW;
 	default:
 		break;
 	}
-	if (pick->view == PICK_STEPS)
+	if (pick->shown == PICK_STEPS)
 		move(&pick->chosen, pick->count - 1, pick->page, key);
 	else
 		move(&pick->line, last_line(pick), pick->page, key);
@@ -113,7 +113,7 @@ enum pick_action pick_key(struct pick *pick, uint32_t key)
 void pick_place(struct pick *pick, size_t page)
 {
 	pick->page = page ? page : 1;
-	if (pick->view != PICK_STEPS) {
+	if (pick->shown != PICK_STEPS) {
 		pick->line = pick->line > last_line(pick) ? last_line(pick) : pick->line;
 		return;
 	}

@@ -159,7 +159,7 @@ static void draw_steps(struct pick *pick, const struct pick_picture *picture)
 
 static attr_t line_attributes(const struct pick *pick, const char *line)
 {
-	if (pick->view != PICK_DIFF)
+	if (pick->shown != PICK_DIFF)
 		return A_NORMAL;
 	if (strncmp(line, "+++ ", 4) == 0 || strncmp(line, "--- ", 4) == 0 ||
 	    strncmp(line, "diff ", 5) == 0)
@@ -186,14 +186,14 @@ static void draw_title(const struct pick *pick, const struct pick_picture *pictu
 	const struct step *step = picture->steps[pick->chosen]->step;
 	char text[TITLE_BYTES + STEP_TEXT_BYTES];
 
-	if (pick->view == PICK_STEPS)
+	if (pick->shown == PICK_STEPS)
 		(void)snprintf(text, sizeof(text), "seen undo: %s, %zu step%s changed files%s",
 			       picture->session, pick->count, text_plural(pick->count),
 			       picture->all > pick->count ? " (`seen story` has all)" : "");
 	else
 		(void)snprintf(text, sizeof(text), "step %u%s: %s", step->number,
-			       pick->view == PICK_PLAN && pick->is_since ? " and all later ones"
-									 : "",
+			       pick->shown == PICK_PLAN && pick->is_since ? " and all later ones"
+									  : "",
 			       step->text);
 	(void)draw_text(0, 0, COLS, A_BOLD, text);
 }
@@ -205,13 +205,13 @@ static void draw_keys(const struct pick *pick, const struct pick_picture *pictur
 	size_t last = pick->line + pick->page < pick->line_count ? pick->line + pick->page
 								 : pick->line_count;
 
-	if (pick->view != PICK_STEPS && pick->line_count > pick->page)
+	if (pick->shown != PICK_STEPS && pick->line_count > pick->page)
 		(void)snprintf(place, sizeof(place), "%zu-%zu of %zu  ", pick->line + 1, last,
 			       pick->line_count);
-	if (pick->view == PICK_STEPS)
+	if (pick->shown == PICK_STEPS)
 		(void)snprintf(text, sizeof(text),
 			       "Enter diff   u undo this step   s undo from here on   q quit");
-	else if (pick->view == PICK_DIFF)
+	else if (pick->shown == PICK_DIFF)
 		(void)snprintf(text, sizeof(text),
 			       "%su undo this step   s undo from here on   q back", place);
 	else if (pick->is_empty)
@@ -219,7 +219,7 @@ static void draw_keys(const struct pick *pick, const struct pick_picture *pictur
 	else
 		(void)snprintf(text, sizeof(text), "%sundo step %u%s? [y/N] ", place, step->number,
 			       pick->is_since ? " and all later ones" : "");
-	(void)draw_text(LINES - 1, 0, COLS, pick->view == PICK_PLAN ? A_BOLD : A_REVERSE, text);
+	(void)draw_text(LINES - 1, 0, COLS, pick->shown == PICK_PLAN ? A_BOLD : A_REVERSE, text);
 }
 
 void pick_draw(struct pick *pick, const struct pick_picture *picture)
@@ -230,7 +230,7 @@ void pick_draw(struct pick *pick, const struct pick_picture *picture)
 		pick_place(pick, 1);
 	} else {
 		draw_title(pick, picture);
-		if (pick->view == PICK_STEPS)
+		if (pick->shown == PICK_STEPS)
 			draw_steps(pick, picture);
 		else
 			draw_lines(pick, picture->text);

@@ -71,16 +71,16 @@ static int write_plan(FILE *file, void *data)
 	return error;
 }
 
-/* The text of the view that is shown now. */
+/* The text of what is shown now. */
 static int make_text(struct picking *picking)
 {
-	enum pick_view view = picking->pick.view;
+	enum pick_screen shown = picking->pick.shown;
 
 	pick_text_free(&picking->text);
 	picking->pick.line_count = 0;
-	if (view == PICK_STEPS)
+	if (shown == PICK_STEPS)
 		return 0;
-	int error = pick_text_make(view == PICK_DIFF ? write_diff : write_plan, picking,
+	int error = pick_text_make(shown == PICK_DIFF ? write_diff : write_plan, picking,
 				   &picking->text);
 	picking->pick.line_count = picking->text.count;
 	pick_draw_anew(); /* a content that cannot be read was reported */

@@ -18,7 +18,7 @@ struct pick_choice {
 
 /* pick_run(): shows the steps of a session.
  *
- * Nothing is shown to an agent: a command of one that runs in the session waits for nobody.
+ * Nothing is shown to an agent: a command of one that runs in the session waits for no person.
  * name: of the session, NULL: as undo_session_find().  request: what is asked but for the step;
  * ret_choice is borrowed by it, where a choice was made.  Says on stderr what is wrong, and returns
  * an exit code. */

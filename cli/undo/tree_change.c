@@ -243,7 +243,7 @@ static int collect(struct reading *reading)
 
 /* The index of the first record behind the range.  Operations that came behind its last record are
  * behind it, too: they have no place in the packs of the session's processes. */
-static size_t end_of(const struct tree_records *records, const struct tree_range *range)
+static size_t first_behind(const struct tree_records *records, const struct tree_range *range)
 {
 	size_t end = records->count;
 
@@ -270,7 +270,7 @@ static bool is_in_range(const struct tree_record *record, const struct tree_rang
 static void bounds(const struct tree_records *records, const struct tree_range *range,
 		   size_t *ret_first, size_t *ret_end)
 {
-	size_t end = end_of(records, range), first = 0;
+	size_t end = first_behind(records, range), first = 0;
 
 	/* An operation has the place of the packs that it came behind: what is before the first
 	 * record of the range is not of it. */

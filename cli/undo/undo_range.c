@@ -69,6 +69,34 @@ void undo_range_pass(struct undo_ranges *ranges, uint32_t step)
 		ranges->passed[step] = true;
 }
 
+static const struct operation_head *head_of(const struct undo_ranges *ranges, uint32_t operation)
+{
+	for (size_t i = 0; i < ranges->head_count; i++)
+		if (ranges->heads[i].number == operation)
+			return &ranges->heads[i];
+	return NULL;
+}
+
+/* Is all that an undo or redo was about in the range from a place on?  Else it took back, or did
+ * again, what lies before: that stays. */
+static bool is_within(const struct undo_ranges *ranges, const struct operation_head *head,
+		      uint64_t from_place)
+{
+	if (head && head->kind == OPERATION_REDO)
+		head = head_of(ranges, head->reverses);
+	return head && head->from_place >= from_place;
+}
+
+/* Does an undo that was not redone cover a record of a process of the session? */
+static bool covers(const struct operation_head *head, const struct tree_record *record,
+		   uint32_t step)
+{
+	return head->kind == OPERATION_UNDO && !head->redone_by &&
+	       !(head->flags & OPERATION_PATHS) && record->place < head->behind_place &&
+	       record->place >= head->from_place && record->time_ns >= head->from_time_ns &&
+	       (head->step == 0 || head->step == step);
+}
+
 /* Was this record, of a process of the session, taken back whole? */
 static bool is_undone_record(const struct undo_ranges *ranges, const struct tree_record *record)
 {
@@ -76,15 +104,10 @@ static bool is_undone_record(const struct undo_ranges *ranges, const struct tree
 
 	if (step <= ranges->steps->count && ranges->passed[step])
 		return true;
-	for (size_t i = 0; i < ranges->head_count; i++) {
-		const struct operation_head *head = &ranges->heads[i];
-		if (head->kind == OPERATION_UNDO && head->state == OPERATION_DONE &&
-		    !head->redone_by && !(head->flags & OPERATION_PATHS) &&
-		    record->place < head->behind_place && record->place >= head->from_place &&
-		    record->time_ns >= head->from_time_ns &&
-		    (head->step == 0 || head->step == step))
+	for (size_t i = 0; i < ranges->head_count; i++)
+		if (ranges->heads[i].state == OPERATION_DONE &&
+		    covers(&ranges->heads[i], record, step))
 			return true;
-	}
 	return false;
 }
 
@@ -150,8 +173,10 @@ void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_rang
 	ret_range->from_place = records->records[first].place;
 	for (size_t i = first; i < records->count && alone; i++) {
 		const struct tree_record *record = &records->records[i];
-		alone = record->operation || !is_change(record) ||
-			step_of(ranges, record) == step || is_undone_record(ranges, record);
+		alone = record->operation ? is_within(ranges, head_of(ranges, record->operation),
+						      ret_range->from_place)
+					  : !is_change(record) || step_of(ranges, record) == step ||
+						    is_undone_record(ranges, record);
 	}
 	if (alone)
 		return; /* what came behind it was taken back: all is meant */
@@ -159,11 +184,17 @@ void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_rang
 	ret_range->data = ranges;
 }
 
-void undo_range_since(const struct undo_ranges *ranges, const struct step_point *point,
+static enum tree_selection select_since(const struct tree_record *record, void *data)
+{
+	return record->operation || is_undone_record(data, record) ? TREE_NEUTRAL : TREE_SELECTED;
+}
+
+void undo_range_since(struct undo_ranges *ranges, const struct step_point *point,
 		      struct tree_range *ret_range)
 {
 	const struct tree_records *records = ranges->records;
 	size_t first = 0;
+	bool alone = true;
 
 	while (first < records->count && (records->records[first].operation ||
 					  records->records[first].time_ns < point->time_ns))
@@ -172,6 +203,15 @@ void undo_range_since(const struct undo_ranges *ranges, const struct step_point 
 		.from_place = first < records->count ? records->records[first].place : UINT64_MAX,
 		.from_time_ns = point->time_ns,
 	};
+	for (size_t i = first; i < records->count && alone; i++)
+		alone = !records->records[i].operation ||
+			is_within(ranges, head_of(ranges, records->records[i].operation),
+				  ret_range->from_place);
+	if (alone)
+		return;
+	/* An undo in it took back what began before the point, too: that stays. */
+	ret_range->select = select_since;
+	ret_range->data = ranges;
 }
 
 static enum tree_selection select_operation(const struct tree_record *record, void *data)

@@ -2,9 +2,9 @@
  * Which undo records `seen undo` and `seen redo` mean.
  *
  * What an undo took back, and was not redone, counts as never done: `--last` twice takes two steps
- * back.  Where all that came behind a point is meant, the range has no selection, and gives exactly
- * the state before the point.  Else records are selected by their step, and what later ones changed
- * is a conflict.
+ * back, and `--since` does not do again what was undone before its point.  Where all that came behind
+ * a point is meant, the range has no selection, and gives exactly the state before the point.  Else
+ * records are selected by their step, and what later ones changed is a conflict.
  */
 #ifndef SEEN_CLI_UNDO_RANGE_H
 #define SEEN_CLI_UNDO_RANGE_H
@@ -56,7 +56,7 @@ void undo_range_undone(const struct undo_ranges *ranges, bool *is_undone);
 /* undo_range_step(): one step.  undo_range_since(): all from a point on.  undo_range_redo(): the last
  * undo that was not redone; false: there is none. */
 void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range);
-void undo_range_since(const struct undo_ranges *ranges, const struct step_point *point,
+void undo_range_since(struct undo_ranges *ranges, const struct step_point *point,
 		      struct tree_range *ret_range);
 bool undo_range_redo(struct undo_ranges *ranges, struct tree_range *ret_range);
 

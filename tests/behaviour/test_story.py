@@ -150,7 +150,7 @@ class Steps(Story):
 
     def test_what_was_undone_stays_in_the_story(self):
         self.fill()
-        self.run_steps("sed -i s/1/one/ a.txt", "rm -rf src", "chmod 600 a.txt; echo x > last")
+        self.run_steps("sed -i s/two/2/ a.txt", "rm -rf src", "chmod 600 a.txt; echo x > last")
         story, patches = self.steps(), [self.diff("--step", str(number)) for number in (1, 2, 3)]
         for words in (("--step", "2"), ("--all",)):
             self.seen("undo", "--session", "s", *words, code=0)

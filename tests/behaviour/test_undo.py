@@ -46,6 +46,9 @@ class Undone(unittest.TestCase):
     def assertTree(self, expected):
         self.assertEqual(difference(expected, self.tree()), [])
 
+    def has(self, name):
+        return os.path.lexists(self.session.path(name))
+
     @property
     def records(self):
         return os.path.join(self.session.directory, ".local/state/seen", self.session.name, "undo")
@@ -145,6 +148,22 @@ class Undo(Undone):
         now = self.tree()
         self.assertEqual([name in now for name in (b"src/a", b"hard", b"h", b"src/deep")], [True, True, False, False])
         self.assertEqual(now[b"top"][1], 0o444)
+
+    def test_what_was_undone_stays_so_by_an_undo_of_later_steps(self):
+        self.agent("rm top", "rm src/a", "rm src/b", "rm src/deep/c")
+        self.undo("--step", "2")
+        self.undo("--last")
+        self.assertTrue(self.has("src/a") and self.has("src/deep/c"))
+        self.undo("--since", "3")
+        self.assertEqual([self.has(name) for name in ("top", "src/a", "src/b", "src/deep/c")], [False, True, True, True])
+        self.undo("--step", "2", code=1)  # once more
+        self.undo("--since", "2", code=1)
+        self.undo("--last")
+        self.assertTree(self.before)
+        self.undo("--since", "3", code=1)
+        for _ in range(4):
+            self.undo(command="redo")
+        self.assertFalse(self.has("top") or self.has("src/a") or self.has("src/b") or self.has("src/deep/c"))
 
     def test_paths(self):
         self.agent("rm -r src hard")

@@ -102,7 +102,7 @@ class Picker(Tmux):
         self.keys("q", "q")
         self.ended()
 
-    def test_what_is_left_is_told_before_the_question(self):
+    def test_what_is_left_is_shown_before_the_question(self):
         self.session.write("TODO", b"by the user")
         self.open(self.words())
         self.shows(r"q quit")
@@ -168,7 +168,7 @@ class Picker(Tmux):
 
 
 class Agents(Picker):
-    """An agent's command has a terminal, and nobody at it."""
+    """An agent's command has a terminal, and no person at it."""
 
     def test_no_agent_waits_for_it(self):
         agent = self.session.agent()
