@@ -7,15 +7,25 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import journal
 import scenario
-from stage import NODE_BIN, SYSTEM_PATH
+from stage import CACHE, NODE_BIN, SEEN, SYSTEM_PATH, npm_install
 
-LAUNCHERS = ("timeout", "script", "node", "npx")
+LAUNCHERS = ("timeout", "script", "node", "npx", "nvm", "pyenv")
+USES_NPM = ("npx", "nvm")  # which has a log and a cache
 NODE = """\
 const { spawnSync } = require("child_process");
 process.exit(spawnSync(process.argv[2], process.argv.slice(3), { stdio: "inherit" }).status);
+"""
+# A command of a Python package that brings an agent, as pip writes it where a path has spaces.
+PIP = """\
+#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''
+import subprocess, sys
+sys.exit(subprocess.call([{command!r}] + sys.argv[1:]))
 """
 # In place of a static rg, which the search tools of some agents start: reads a file, finds nothing.
 SEARCHED = "searched.py"
@@ -43,16 +53,72 @@ def build_search(directory):
     return f"{directory}/launch" if done.returncode == 0 else None
 
 
+def first(names):
+    return next((name for name in names if name and os.path.exists(name)), None)
+
+
+def nvm():
+    """Where nvm is, or None."""
+    return first(directory and f"{directory}/nvm.sh" for directory in (
+        os.environ.get("NVM_DIR"), os.path.expanduser("~/.nvm"), f"{CACHE}/nvm/node_modules/nvm"))
+
+
+def pyenv():
+    """pyenv's program, or None."""
+    return first((shutil.which("pyenv"), os.path.expanduser("~/.pyenv/bin/pyenv")))
+
+
+def provide(names):
+    """Those of the launchers that can be had, before the network is left.  Prints what is skipped, and why."""
+    reasons = {"nvm": None if nvm() or "nvm" not in names else npm_install("nvm", "github:nvm-sh/nvm"),
+               "pyenv": None if pyenv() else "not installed"}
+    for name in names:
+        if reasons.get(name):
+            print(f"behind {name}: skipped: {reasons[name]}")
+    return [name for name in names if not reasons.get(name)]
+
+
+def nvm_words(directory, command):
+    """A version of Node of nvm's, with the agent's package installed in it, by the script that is `nvm exec`."""
+    source, version = os.path.dirname(nvm()), "v22.0.0"
+    installed = f"{directory}/versions/node/{version}"
+    for name in ("nvm.sh", "nvm-exec"):
+        os.makedirs(directory, exist_ok=True)
+        shutil.copy(f"{source}/{name}", directory)
+    os.makedirs(f"{installed}/bin")
+    os.makedirs(f"{installed}/lib")
+    for name in ("node", "npm"):
+        os.symlink(os.path.realpath(shutil.which(name, path=f"{NODE_BIN}:{SYSTEM_PATH}")), f"{installed}/bin/{name}")
+    os.symlink(os.path.join(command.partition("/node_modules/")[0], "node_modules"), f"{installed}/lib/node_modules")
+    name = os.path.basename(command)
+    os.symlink(os.path.join("../lib/node_modules/.bin", os.readlink(command)), f"{installed}/bin/{name}")
+    return [f"NVM_DIR={directory}", f"NODE_VERSION={version}"], [f"{directory}/nvm-exec", name]
+
+
+def pyenv_words(directory, command):
+    """A version of Python of pyenv's, with a package in it whose command starts the agent, by pyenv's shim."""
+    name, bin_ = os.path.basename(command), f"{directory}/versions/agents/bin"
+    os.makedirs(bin_)
+    os.symlink(os.path.realpath(sys.executable), f"{bin_}/python3")
+    write_program(f"{bin_}/{name}", PIP.format(python=f"{bin_}/python3", command=command))
+    environment = [f"PYENV_ROOT={directory}", "PYENV_VERSION=agents"]
+    subprocess.run(["env", *environment, pyenv(), "rehash"], check=True, stdin=subprocess.DEVNULL)
+    return environment, [f"{directory}/shims/{name}"]
+
+
 def words(launcher, directory, command):
     """The words that start an agent's command by a launcher, whose files go below the directory."""
     search = build_search(directory)
-    env = ["env", f"PATH={search}:{NODE_BIN}:{SYSTEM_PATH}"] if search else []
+    env = ["env", f"PATH={search}:{NODE_BIN}:{SYSTEM_PATH}"] if search else ["env"]
     if launcher == "timeout":
         return [*env, "timeout", "-k", "5", "280", command]
     if launcher == "script":
         return [*env, write_program(f"{directory}/launch/start", '#!/bin/sh -e\nexec "$@"\n'), command]
     if launcher == "node":
         return [*env, os.path.join(NODE_BIN, "node"), write_program(f"{directory}/launch/start.js", NODE), command]
+    if launcher in ("nvm", "pyenv"):
+        environment, found = {"nvm": nvm_words, "pyenv": pyenv_words}[launcher](f"{directory}/launch/{launcher}", command)
+        return [*env, *environment, *found]
     prefix = command.partition("/node_modules/")[0]
     return [*env, "npx", "--offline", "--prefix", prefix, os.path.basename(command)]
 
@@ -79,4 +145,17 @@ def rows(run, searches):
         found.append(("static rg in the journal", "seen", None if seen else "not seen"))
     status = json.loads(run.ask_seen("status", "--json", "--session", run.session) or "{}").get("processes", {})
     missed = status.get("unobserved_programs", [None]) + status.get("partial_programs", [None])
-    return found + [("programs not observed in full", "none", str(missed) if missed else None)]
+    return found + [("programs not observed in full", "none", str(missed) if missed else None),
+                    ("doctor's answer", "the run's", doctor_fault(run, status))]
+
+
+def doctor_fault(run, status):
+    """How what `seen doctor` says of the command differs from what the run reported, or None."""
+    done = subprocess.run([SEEN, "doctor", "--json", "--", *run.started], cwd=run.workspace, env=run.environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    document = json.loads(done.stdout or b"{}")
+    found = (document.get("program") or {}).get("coverage")
+    if found is None:
+        return f"it does not follow the launcher: {document.get('program')}; {done.stderr[-300:]!r}"
+    other = [name for name in ("unobserved_programs", "partial_programs") if found[name] != status.get(name)]
+    return f"doctor: {found}; the run: {status}" if other or done.returncode else None
