@@ -40,7 +40,6 @@ static const struct rule {
 	{ "time", "fo", " --format --output ", 0, false },
 	{ "unbuffer", "", "", 0, false },
 	{ "xvfb-run", "efnsp", "", 0, false },
-	{ "nvm-exec", "", "", 0, false },
 };
 
 /* How many words stand before the command; 0: that is not known. */
@@ -181,13 +180,15 @@ static int follow_by_name(struct launch *launch, const char *name, enum step *re
 	char path[PATH_MAX];
 	char *first[] = { path, NULL };
 	size_t taken = 0;
+	bool is_kept = false;
 	int found = npm_package_find(name, launch->words, path, &taken);
 
 	if (found == -EINVAL)
-		found = version_manager_find(launch->words, path, &taken);
+		found = version_manager_find(launch->words, path, &taken, &is_kept);
 	if (found == -EINVAL)
 		return 0;
-	*ret_step = found < 0 ? STEP_UNCLEAR : STEP_OTHER;
+	*ret_step = found < 0 ? STEP_UNCLEAR : is_kept ? STEP_KEPT : STEP_OTHER;
+	launch->kept += is_kept && found == 0;
 	return found < 0 ? 0 : replace(launch, first, taken);
 }
 

@@ -16,6 +16,8 @@
 
 enum { PATIENCE_MS = 5000 };
 
+enum { LINE_WORDS = 7 };
+
 static bool is_manager(const char *word)
 {
 	static const char *const NAMES[] = { "pyenv", "rbenv", "nodenv", "plenv", "asdf" };
@@ -26,15 +28,31 @@ static bool is_manager(const char *word)
 	return false;
 }
 
-/* In the child: becomes the manager, its output in a pipe. */
-static void become(char *const words[], int output)
+/* The words that ask the manager.  Returns how many words name the program; 0: no manager. */
+static size_t question(char *const words[], const char *ret_line[static LINE_WORDS])
 {
-	char *line[] = { words[0], (char *)"which", words[2], NULL };
+	if (strcmp(path_base(words[0]), "nvm-exec") == 0 && words[1]) {
+		const char *const line[LINE_WORDS] = {
+			words[0], "sh", "-c", "command -v -- \"$1\"", "sh", words[1], NULL,
+		};
+		memcpy(ret_line, line, sizeof(line));
+		return 2;
+	}
+	if (!is_manager(words[0]) || !words[1] || strcmp(words[1], "exec") != 0 || !words[2])
+		return 0;
+	const char *const line[LINE_WORDS] = { words[0], "which", words[2], NULL };
+	memcpy(ret_line, line, sizeof(line));
+	return 3;
+}
+
+/* In the child: becomes the manager, its output in a pipe. */
+static void become(const char *const line[], int output)
+{
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0 &&
 	    dup2(output, STDOUT_FILENO) >= 0 && setpgid(0, 0) == 0)
-		(void)execvp(line[0], line);
+		(void)execvp(line[0], (char *const *)line);
 	_exit(127);
 }
 
@@ -58,17 +76,20 @@ static bool read_line(int fd, char *ret_line)
 	return got == 0;
 }
 
-int version_manager_find(char *const words[], char *ret_path, size_t *ret_taken)
+int version_manager_find(char *const words[], char *ret_path, size_t *ret_taken,
+			 bool *ret_is_needed)
 {
+	const char *line[LINE_WORDS];
 	int ends[2], status = -1;
+	size_t taken = question(words, line);
 
-	if (!is_manager(words[0]) || !words[1] || strcmp(words[1], "exec") != 0 || !words[2])
+	if (!taken)
 		return -EINVAL;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -ENOENT;
 	pid_t child = fork();
 	if (child == 0)
-		become(words, ends[1]);
+		become(line, ends[1]);
 	(void)close(ends[1]);
 	bool found = child > 0 && read_line(ends[0], ret_path);
 	(void)close(ends[0]);
@@ -76,6 +97,7 @@ int version_manager_find(char *const words[], char *ret_path, size_t *ret_taken)
 		(void)kill(-child, SIGKILL);
 	if (child > 0 && waitpid(child, &status, 0) < 0)
 		status = -1;
-	*ret_taken = 3;
+	*ret_taken = taken;
+	*ret_is_needed = !is_manager(words[0]);
 	return found && status == 0 && ret_path[0] == '/' ? 0 : -ENOENT;
 }

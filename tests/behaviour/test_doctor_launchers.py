@@ -55,6 +55,11 @@ class Launchers(Case):
         # pyenv's shims look so; pyenv itself is played.
         self.script(bin_ / "tool", f'#!/usr/bin/env bash\nset -e\nprogram="${{0##*/}}"\nexport PYENV_ROOT="x"\nexec "{bin_}/pyenv" exec "$program" "$@"\n')
         self.script(bin_ / "pyenv", f'#!/bin/sh\ncase $1 in which) echo {self.static} ;; exec) shift 2; exec {self.static} "$@" ;; esac\n')
+        # nvm-exec looks so: what it starts is on the PATH of a version of Node.
+        version = self.work / "version"
+        version.mkdir()
+        os.link(self.static, version / "tool-of-node")
+        self.script(bin_ / "nvm-exec", f'#!/usr/bin/env bash\nPATH="{version}:$PATH"\nexec "$@"\n')
         return (
             ("dynamic", [self.plain], [], "plain"),
             ("static", [self.static], [], "static"),
@@ -67,6 +72,7 @@ class Launchers(Case):
             ("script of what it is given", ["wrap", "timeout", "9", "static"], ["wrap", "timeout"], "static"),
             ("agent's launcher", ["timeout", "30", agent], ["timeout"], "kilo"),
             ("words of a shell", ["bash", "-c", f"A=1; exec {self.static}"], ["bash"], "static"),
+            ("nvm", ["timeout", "9", "nvm-exec", "tool-of-node"], ["timeout", "nvm-exec"], "tool-of-node"),
             ("shim", ["tool"], ["tool", "pyenv"], "static"),
         )
 
