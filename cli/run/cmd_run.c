@@ -75,8 +75,10 @@ static const struct options OPTIONS = {
 static struct context root_context(const struct config *config, const struct segment *segment,
 				   char **words)
 {
+	uint32_t pid_ns = process_pid_ns();
 	struct context context = { .flags = CONTEXT_ATTACHED | CONTEXT_ROOT,
-				   .pid_ns = process_pid_ns() };
+				   .pid_ns = pid_ns,
+				   .process_ns = pid_ns };
 	uint64_t agent_is = config_number(config, OPTION_session_agent_is);
 	const char *said = getenv("SEEN_AGENT_IS");
 	struct invocation invocation;

@@ -115,7 +115,7 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 {
 	const struct segment *segment = &session->segment;
 	uint32_t self = (uint32_t)getpid();
-	uint64_t pid_ns = process_pid_ns();
+	uint32_t pid_ns = process_pid_ns();
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
@@ -124,7 +124,7 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 		struct process_slot copy;
 		if (live_process && !live_process->is_own && process_read(segment, i, &copy) &&
 		    copy.pid == pid && copy.state != PROCESS_FREE &&
-		    copy.context.pid_ns == pid_ns && !process_is_gone(&copy) &&
+		    copy.context.process_ns == pid_ns && !process_is_gone(&copy) &&
 		    is_of_number(session, pid))
 			live_process->is_own = true;
 	}

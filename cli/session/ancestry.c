@@ -96,7 +96,7 @@ static bool find_nearest(const struct segment *segment,
 		if (!process_read(segment, i, &process) || !process.pid ||
 		    !read_slot(&process, &candidate))
 			continue;
-		if (candidate.pid_ns && candidate.pid_ns != pid_ns)
+		if (process.context.process_ns && process.context.process_ns != pid_ns)
 			continue; /* its numbers mean others there */
 		for (int level = 0; level < count && level <= nearest; level++) {
 			/* of one pid, its latest image */

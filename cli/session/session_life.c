@@ -39,7 +39,7 @@ static bool is_zombie(uint32_t pid)
 enum session_life session_life(const struct segment *segment)
 {
 	enum session_life life = SESSION_EMPTY;
-	uint64_t pid_ns = process_pid_ns();
+	uint32_t pid_ns = process_pid_ns();
 
 	if (!session_is_of_this_boot(segment))
 		return SESSION_EMPTY;
@@ -50,7 +50,7 @@ enum session_life session_life(const struct segment *segment)
 		    (copy.state != PROCESS_ANNOUNCED && copy.state != PROCESS_ATTACHED) ||
 		    process_is_gone(&copy))
 			continue;
-		if (copy.context.pid_ns == pid_ns && !is_zombie(copy.pid))
+		if (copy.context.process_ns == pid_ns && !is_zombie(copy.pid))
 			return SESSION_LIVED_IN;
 		life = SESSION_UNSURE;
 	}

@@ -40,7 +40,7 @@ uint32_t encode_process(const struct encoder *encoder, struct journal_record *re
 		.parent_pid = (uint32_t)parent,
 		.role = role,
 		.context = context->flags,
-		.pid_ns = context->pid_ns,
+		.pid_ns = context->process_ns,
 		.starter = starter,
 	};
 	const struct scope_slot *scope = scope_find(encoder->segment, context->scope_id);

@@ -38,6 +38,7 @@
 #include "tracker/path/decimal.h"
 #include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/package.h"
 #include "tracker/process/role.h"
 #include "tracker/process/scope.h"
@@ -254,6 +255,9 @@ static void in_fork(void)
 		return;
 	}
 	shim.pid = sys_getpid();
+	/* no parent that it sees, or init: another PID namespace, or an orphan */
+	if (sys_getppid() != shim.fork_parent)
+		shim.request.context.process_ns = process_pid_ns();
 	record_fork();
 	handshake_known();
 }

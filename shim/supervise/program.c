@@ -381,6 +381,7 @@ void target_inspect_library(struct targets *targets, struct target *target)
 	    slot.serial == said.process.serial) {
 		target->process = said.process;
 		target->request.context = slot.context;
+		target->request.context.process_ns = process_pid_ns(); /* as target->pid is */
 		memcpy(target->invocation.name, slot.name, sizeof(slot.name));
 	}
 }

@@ -225,7 +225,10 @@ static void start_stranger(const struct targets *targets, struct target *target)
 	target->way = WAY_SUPERVISED;
 	target->is_fork = true;
 	target->invocation.role = ROLE_TOOL;
-	target->request.context = (struct context){ .role = ROLE_TOOL, .pid_ns = process_pid_ns() };
+	uint32_t pid_ns = process_pid_ns();
+	target->request.context = (struct context){ .role = ROLE_TOOL,
+						    .pid_ns = pid_ns,
+						    .process_ns = pid_ns };
 	target_refresh_root(targets, target);
 }
 

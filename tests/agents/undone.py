@@ -60,8 +60,9 @@ def copied(steps, workspace, directory):
         step.outsider = f"cp -a {shlex.quote(workspace)} {shlex.quote(directory)}/{index}"
 
 
-def prepare(workspace):
+def prepare(workspace, directory):
     subprocess.run(["bash", "-ec", PREPARED], cwd=workspace, check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(["cp", "-a", workspace, f"{directory}/start"], check=True, stdin=subprocess.DEVNULL)
 
 
 def state(path, times=False):
@@ -85,7 +86,7 @@ def rows(run):
                       f"exit status {done.returncode}; {other}; {done.stderr[-300:]!r}"))
     if len(points) <= len(SHELL):
         return [("steps that changed something", f"{len(SHELL)}", f"there are {len(points) - 1}")]
-    ask("undo --all --times", state(copies[0], True), "undo", "--all", "--times", times=True)
+    ask("undo --all --times", state(f"{run.directory}/trees/start", True), "undo", "--all", "--times", times=True)
     ask("redo", after, "redo")
     for count, point in enumerate(reversed(points[:-1]), 1):
         ask(f"undo --last, {count} from the end", point, "undo", "--last")

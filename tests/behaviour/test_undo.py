@@ -203,6 +203,16 @@ class Undo(Undone):
             os.kill(pid, signal.SIGKILL)
         agent.close()
 
+    def test_after_a_pid_namespace(self):
+        """The number of a process in there is another's here."""
+        there = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+        probe = subprocess.run([*there, "true"], stderr=subprocess.PIPE)
+        if probe.returncode != 0:
+            self.skipTest("unshare does not work here: %r" % probe.stderr)
+        self.agent("%s sh -c '(kill -9 $$)'; rm -r src" % " ".join(there))
+        self.undo("--all")
+        self.assertTree(self.before)
+
     def test_of_a_session_whose_segment_is_gone(self):
         self.agent("rm -r src")
         shutil.rmtree(os.path.join(self.session.directory, "run"))

@@ -38,7 +38,7 @@ static bool identify_outputs(uint32_t pid, struct identity ret_outputs[2])
 
 /* From here on, what hangs below this process belongs to an agent with that slot.  pid 0, serial 0
  * or pid_ns 0, where one of them is not known: nothing below it will be answered. */
-static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, uint64_t serial,
+static void enter_agent(struct context *context, uint32_t pid, uint32_t pid_ns, uint64_t serial,
 			uint32_t profile)
 {
 	context->flags |= CONTEXT_AGENT;
@@ -327,6 +327,18 @@ static bool inherit_context(const struct segment *segment, const struct arrival 
 	return true;
 }
 
+/* The PID namespace of the process: its starter's where it sees that as its parent, or is it. */
+static uint32_t namespace_of(const struct arrival *arrival)
+{
+	const struct process_slot *from = &arrival->from;
+	uint32_t starter = arrival->kind == TICKET_OWN ? from->spawner_pid : from->pid;
+
+	if (arrival->kind == TICKET_VOID || arrival->is_supervised || !from->context.process_ns ||
+	    !starter || (starter != arrival->pid && starter != subject_parent(arrival->subject)))
+		return process_pid_ns();
+	return from->context.process_ns;
+}
+
 /* Acquires the slot that was announced for the process, else claims one.  NULL: the table is
  * full. */
 static struct process_slot *acquire_slot(const struct segment *segment,
@@ -428,6 +440,7 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 	uint32_t starter_role;
 
 	bool is_unattached = !inherit_context(segment, arrival, &context, &starter_role);
+	context.process_ns = namespace_of(arrival);
 	struct process_slot *slot = acquire_slot(segment, arrival, &copy, &process);
 	enter_program(segment, arrival, starter_role, process.serial, &context);
 	count_unanswered(segment, context.role, starter_role, &context);

@@ -9,10 +9,10 @@
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
-uint64_t process_pid_ns(void)
+uint32_t process_pid_ns(void)
 {
 	struct stat stat;
-	return sys_stat("/proc/self/ns/pid", &stat) == 0 ? stat.st_ino : 0;
+	return sys_stat("/proc/self/ns/pid", &stat) == 0 ? (uint32_t)stat.st_ino : 0;
 }
 
 bool kernel_executable_of(uint32_t pid, struct identity *ret_identity)
@@ -73,7 +73,7 @@ bool process_start(uint32_t pid, uint64_t *ret_start_ns)
 
 bool process_is_gone(const struct process_slot *process)
 {
-	if (process->pid == 0 || process->context.pid_ns != process_pid_ns())
+	if (process->pid == 0 || process->context.process_ns != process_pid_ns())
 		return false;
 	struct kernel_status status;
 	/* Started after it was announced (a fork comes before the announcement, a spawn shortly

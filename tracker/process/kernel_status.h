@@ -33,7 +33,7 @@ bool process_same_image(uint32_t pid, uint32_t other_pid);
 bool process_start(uint32_t pid, uint64_t *ret_start_ns);
 
 /* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
-uint64_t process_pid_ns(void);
+uint32_t process_pid_ns(void);
 
 /* process_is_gone(): true when the slot's process has certainly ended; for the program, which may
  * wait and look.  Only a process of the caller's PID namespace can be judged. */

@@ -72,7 +72,7 @@ enum ticket_kind ticket_search(const struct segment *segment, struct subject sub
 {
 	enum ticket_kind best = TICKET_VOID;
 	uint32_t self = subject_pid(subject), parent = subject_parent(subject);
-	uint64_t pid_ns = process_pid_ns();
+	uint32_t pid_ns = process_pid_ns();
 
 	for (uint64_t i = 0, used = process_slots_used(segment); i < used; i++) {
 		const struct process_slot *slot = process_slot_at(segment, i);
@@ -80,7 +80,7 @@ enum ticket_kind ticket_search(const struct segment *segment, struct subject sub
 		struct process_slot copy;
 		if ((pid != self && pid != parent && pid != 0) ||
 		    !slot_read(slot, &copy, PROCESS_CHECKED_BYTES) || !copy.serial || !pid_ns ||
-		    copy.context.pid_ns != pid_ns)
+		    copy.context.process_ns != pid_ns)
 			continue;
 		enum ticket_kind kind = pid == parent || pid == self || copy.spawner_pid == parent
 						? ticket_judge(segment, subject, &copy)

@@ -65,7 +65,8 @@ struct context {
 	uint64_t scope_id;   /* 0: none */
 	uint64_t capture_id; /* 0: none recorded */
 	/* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
-	uint64_t pid_ns;
+	uint32_t pid_ns;
+	uint32_t process_ns; /* of the process that this describes: what its pid is counted in */
 	/* the agent's process, or the root's where the agent is external; 0: none */
 	uint32_t anchor_pid;
 	uint32_t profile;             /* index into settings.profiles + 1; 0: generic */

@@ -358,13 +358,13 @@ Test(process, anchor_must_be_known)
 Test(process, is_gone)
 {
 	struct process_slot slot = { .pid = (uint32_t)getpid(), .time_ns = UINT64_MAX / 2 };
-	slot.context.pid_ns = process_pid_ns();
+	slot.context.process_ns = process_pid_ns();
 	cr_assert(!process_is_gone(&slot));
 	slot.time_ns = 1; /* long before this process started: another one with its number */
 	cr_assert(process_is_gone(&slot));
-	slot.context.pid_ns++;
+	slot.context.process_ns++;
 	cr_assert(!process_is_gone(&slot), "cannot be judged");
-	slot.context.pid_ns--;
+	slot.context.process_ns--;
 	slot.pid = 0;
 	cr_assert(!process_is_gone(&slot));
 	slot.pid = 4194305;
