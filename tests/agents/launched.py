@@ -150,7 +150,7 @@ def rows(run, searches):
 
 
 def doctor_fault(run, status):
-    """How what `seen doctor` says of the command differs from what the run reported, or None."""
+    """How what `seen doctor` reports of the command differs from what the run did, or None."""
     done = subprocess.run([SEEN, "doctor", "--json", "--", *run.started], cwd=run.workspace, env=run.environment,
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
     document = json.loads(done.stdout or b"{}")

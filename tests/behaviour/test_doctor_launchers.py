@@ -55,7 +55,7 @@ class Launchers(Case):
         # pyenv's shims look so; pyenv itself is played.
         self.script(bin_ / "tool", f'#!/usr/bin/env bash\nset -e\nprogram="${{0##*/}}"\nexport PYENV_ROOT="x"\nexec "{bin_}/pyenv" exec "$program" "$@"\n')
         self.script(bin_ / "pyenv", f'#!/bin/sh\ncase $1 in which) echo {self.static} ;; exec) shift 2; exec {self.static} "$@" ;; esac\n')
-        # nvm-exec looks so: what it starts is on the PATH of a version of Node.
+        # nvm-exec is such a script: what it starts is on the PATH of a version of Node.
         version = self.work / "version"
         version.mkdir()
         os.link(self.static, version / "tool-of-node")
