@@ -21,6 +21,7 @@
 #include "cli/session/session.h"
 #include "cli/session/session_find.h"
 #include "tracker/answer/tracker.h"
+#include "tracker/content/pack_write.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/process/scope.h"
@@ -139,6 +140,28 @@ static void drain_input(void)
 			break;
 }
 
+/* Events that end no conversation.  What is there when a hook reports one is kept before it changes. */
+static bool is_one_of(const char *event, const char *const *events)
+{
+	for (; *events; events++)
+		if (strcmp(event, *events) == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_tool(const char *event)
+{
+	static const char *const EVENTS[] = { "PreToolUse", "PostToolUse", "BeforeTool",
+					      "AfterTool", NULL };
+	return is_one_of(event, EVENTS);
+}
+
+static bool is_of_prompt(const char *event)
+{
+	static const char *const EVENTS[] = { "UserPromptSubmit", "BeforeAgent", NULL };
+	return is_one_of(event, EVENTS);
+}
+
 /* --hook: nothing that goes wrong here is the agent's business. */
 static void forget_by_hook(void)
 {
@@ -163,6 +186,12 @@ static void forget_by_hook(void)
 		return;
 	if (!ancestry_scope(&session.segment, &scope_id))
 		scope_id = 0;
+	if (segment_undo(&session.segment))
+		(void)pack_boundary(&session.segment, is_of_tool(hook) ? PACK_TOOL : PACK_PROMPT);
+	if (is_of_tool(hook) || is_of_prompt(hook)) {
+		session_close(&session);
+		return;
+	}
 	for (size_t i = 0; scope_id && i < sizeof(SAYING) / sizeof(SAYING[0]); i++)
 		if (strcmp(hook, SAYING[i].event) == 0)
 			error = scope_converse(&session.segment, scope_id, SAYING[i].said);

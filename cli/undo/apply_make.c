@@ -69,6 +69,16 @@ static int make_link(struct doing *doing)
 	return error ? error : again;
 }
 
+/* Is what is wanted an earlier state of the file that is there?  An inode number is used again: what was removed
+ * is not. */
+static bool is_same_file(const struct doing *doing)
+{
+	const struct pack_state *wanted = &doing->item->wanted, *found = &doing->item->found;
+
+	return doing->exists && found->ino == wanted->ino && found->dev == wanted->dev &&
+	       doing->content->kind != PACK_REMOVED && doing->content->kind != PACK_REPLACED;
+}
+
 static int make_file(struct doing *doing)
 {
 	int from = doing->content ? tree_record_open(doing->applying->records, doing->content)
@@ -82,7 +92,7 @@ static int make_file(struct doing *doing)
 	int error = to < 0 ? -errno : fstat(from, &stat) < 0 ? -errno : 0;
 	if (error == 0)
 		error = file_copy(from, to, (uint64_t)stat.st_size);
-	if (error == 0 && doing->exists) {
+	if (error == 0 && is_same_file(doing)) {
 		int old = doing_open(doing);
 		if (old >= 0) {
 			file_copy_attributes(old, to);
@@ -245,8 +255,11 @@ static int log_and_install(struct doing *doing)
 	if (link)
 		place_state_of(&stat, &notes[count].before);
 	count++;
-	error = doing->exists ? doing_log(doing, notes, count, fd, true)
-			      : operation_log_write(&doing->applying->log, notes, count);
+	if (doing->exists)
+		error = apply_log_attributes(doing);
+	if (error == 0)
+		error = doing->exists ? doing_log(doing, notes, count, fd, true)
+				      : operation_log_write(&doing->applying->log, notes, count);
 	if (fd >= 0)
 		(void)close(fd);
 	if (error < 0)

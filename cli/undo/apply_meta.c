@@ -8,7 +8,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { PERMISSIONS = 07777, OWNER_ALL = 0700, LINK_BYTES = 40, VALUE_BYTES_MAX = 65536 };
+enum {
+	PERMISSIONS = 07777,
+	OWNER_ALL = 0700,
+	LINK_BYTES = 40,
+	NAMES_BYTES_MAX = 4096,
+	VALUE_BYTES_MAX = 65536,
+};
 
 static void times_of(const struct pack_state *wanted, struct timespec *ret_times)
 {
@@ -108,6 +114,28 @@ int apply_meta(struct doing *doing)
 
 /* ---- extended attributes ---- */
 
+/* Of the kernel's security modules, which give them anew. */
+static const char SECURITY[] = "security.";
+
+/* The owner of a read-only file may set its attributes. */
+static int set_read_only(struct doing *doing, const char *value, size_t size_bytes)
+{
+	char link[LINK_BYTES];
+	struct stat stat;
+	int error = -EACCES;
+	int fd = openat(doing->directory, doing->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
+	    change_mode(fd, stat.st_mode | S_IWUSR) == 0) {
+		error = setxattr(link, doing->other, value, size_bytes, 0) < 0 ? -errno : 0;
+		(void)change_mode(fd, stat.st_mode);
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	return error;
+}
+
 static int set_attribute(struct doing *doing, const char *link)
 {
 	char value[VALUE_BYTES_MAX];
@@ -122,7 +150,41 @@ static int set_attribute(struct doing *doing, const char *link)
 	(void)close(fd);
 	if (size < 0)
 		return -errno;
-	return lsetxattr(link, doing->other, value, (size_t)size, 0) < 0 ? -errno : 0;
+	if (lsetxattr(link, doing->other, value, (size_t)size, 0) == 0)
+		return 0;
+	return errno == EACCES ? set_read_only(doing, value, (size_t)size) : -errno;
+}
+
+int apply_log_attributes(struct doing *doing)
+{
+	char link[LINK_BYTES + PATH_MAX], names[NAMES_BYTES_MAX], value[VALUE_BYTES_MAX];
+	ssize_t length = -1;
+	int error = 0;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d/%s", doing->directory, doing->name);
+	if (S_ISREG(doing->now.mode) || S_ISDIR(doing->now.mode))
+		length = llistxattr(link, names, sizeof(names));
+	for (const char *name = names; error == 0 && name < names + length;
+	     name += strlen(name) + 1) {
+		ssize_t size = strncmp(name, SECURITY, sizeof(SECURITY) - 1) == 0
+				       ? -1
+				       : lgetxattr(link, name, value, sizeof(value));
+		if (size < 0 || size > PACK_INLINE_BYTES_MAX)
+			continue;
+		struct operation_note note = {
+			.kind = PACK_METADATA,
+			.what = PACK_ATTRIBUTE,
+			.flags = PACK_GOING,
+			.path = doing->path,
+			.other = name,
+			.before = doing->now,
+			.held = PACK_INLINE,
+			.content = value,
+			.version = version_of_bytes(value, (uint64_t)size),
+		};
+		error = operation_log_write(&doing->applying->log, &note, 1);
+	}
+	return error;
 }
 
 int apply_attribute(struct doing *doing)

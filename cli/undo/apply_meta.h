@@ -8,6 +8,10 @@
 int apply_meta(struct doing *doing);
 int apply_attribute(struct doing *doing);
 
+/* apply_log_attributes(): the extended attributes of what an item removes, before its REMOVED record.
+ * Returns 0 or a negative errno. */
+int apply_log_attributes(struct doing *doing);
+
 /* apply_meta_descriptor(), apply_meta_name(): gives a file its mode and owner, and its modification
  * time where that is wanted.  An owner that is not permitted is let be.  Of a name: no symbolic link
  * is followed. */

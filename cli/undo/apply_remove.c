@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/undo/apply_meta.h"
+
 /* rename(2) where nothing is.  A file system that cannot tell is asked first. */
 static int rename_new(int from_directory, const char *from, int to_directory, const char *to)
 {
@@ -66,7 +68,9 @@ int apply_remove(struct doing *doing)
 	if (!doing_is_found(doing))
 		return DOING_CHANGED;
 	int fd = doing_open(doing);
-	int error = doing_log(doing, &note, 1, fd, true);
+	int error = apply_log_attributes(doing);
+	if (error == 0)
+		error = doing_log(doing, &note, 1, fd, true);
 	if (fd >= 0)
 		(void)close(fd);
 	if (error == 0) {
@@ -91,7 +95,9 @@ int apply_rmdir(struct doing *doing)
 		return DOING_DONE;
 	if (!doing_is_found(doing))
 		return DOING_CHANGED;
-	error = operation_log_write(&doing->applying->log, &note, 1);
+	error = apply_log_attributes(doing);
+	if (error == 0)
+		error = operation_log_write(&doing->applying->log, &note, 1);
 	if (error == 0 && unlinkat(doing->directory, doing->name, AT_REMOVEDIR) < 0) {
 		error = -errno;
 		operation_log_fail(&doing->applying->log, &note, 1);

@@ -143,14 +143,14 @@ static int add_adjust(struct making *making, const char *path, const struct tree
 
 static int add_new(struct making *making, const char *path, const struct tree_entry *wanted)
 {
-	int error;
+	int error = add_attributes(making, path, wanted);
 
 	if (S_ISDIR(wanted->mode)) {
-		error = add(making, SCHEDULE_MKDIR, path, NULL, wanted, NULL);
+		error = error ? error : add(making, SCHEDULE_MKDIR, path, NULL, wanted, NULL);
 		/* Its permissions come last: it may be read-only. */
 		return error ? error : add(making, SCHEDULE_META, path, NULL, wanted, NULL);
 	}
-	error = add(making, SCHEDULE_PUT, path, NULL, wanted, NULL);
+	error = error ? error : add(making, SCHEDULE_PUT, path, NULL, wanted, NULL);
 	if (error == 0 && wanted->nlink > 1)
 		error = making_add_name(making, path, wanted, making->plan->count - 1);
 	return error;

@@ -313,6 +313,10 @@ static int back_metadata(struct tree_walk *walk, struct tree_node *node,
 			 const struct tree_record *record)
 {
 	bool was_absent = node->state == TREE_ABSENT;
+	bool is_removed = node->state == TREE_OBJECT && node->current == TREE_CURRENT_NONE;
+
+	if ((record->flags & PACK_GOING) && !is_removed)
+		return 0; /* it was not removed */
 	struct tree_object *object = object_of(walk, node, &record->before);
 
 	if (!object)
@@ -321,6 +325,8 @@ static int back_metadata(struct tree_walk *walk, struct tree_node *node,
 		object->bytes = TREE_BYTES_RECORD;
 		object->record = record;
 	}
+	if (record->flags & PACK_GOING)
+		return set_attribute(walk, object, record);
 	note_changed(object->inode);
 	object->state = record->before;
 	node->state = TREE_OBJECT;

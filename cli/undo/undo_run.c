@@ -16,7 +16,6 @@
 #include "cli/session/session.h"
 #include "cli/undo/apply.h"
 #include "cli/undo/undo_report.h"
-#include "tracker/content/pack_write.h"
 #include "tracker/sys/sys.h"
 
 static int failed(const struct undo_run *run, int error)
@@ -60,15 +59,6 @@ static int lock(const struct undo_run *run)
 		return EXIT_CODE_OK;
 	message("another undo of this session is at work");
 	return EXIT_CODE_CONFLICT;
-}
-
-/* What exists from now on is kept before it changes. */
-static void raise_boundary(const struct undo_run *run)
-{
-	const struct segment *segment = &run->session.session.segment;
-
-	if (segment->header)
-		(void)pack_boundary(segment, PACK_COMMAND);
 }
 
 /* ---- which records ---- */
@@ -243,7 +233,7 @@ static int do_plan(struct undo_run *run)
 	}
 	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
 			   false, &result);
-	raise_boundary(run);
+	undo_session_mark(&run->session);
 	if (error == 0 && run->schedule.head.reverses)
 		error = operation_set_redone(run->directory, run->schedule.head.reverses,
 					     run->schedule.head.number);
@@ -270,7 +260,7 @@ static int resume(struct undo_run *run)
 		return failed(run, error);
 	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
 			   true, &result);
-	raise_boundary(run);
+	undo_session_mark(&run->session);
 	if (error == 0 && run->schedule.head.reverses)
 		error = operation_set_redone(run->directory, run->schedule.head.reverses, number);
 	int code = error < 0 ? stopped(run, error) : EXIT_CODE_OK;
@@ -324,8 +314,7 @@ static int read_and_act(struct undo_run *run)
 		code = check_running(run);
 	if (code != EXIT_CODE_OK)
 		return code;
-	if (!run->request->dry_run)
-		raise_boundary(run);
+	undo_session_mark(&run->session);
 	int error = tree_records_read(run->session.undo, &run->records);
 	if (error == 0)
 		error = undo_ranges_read(&run->session.steps, &run->records, run->directory,

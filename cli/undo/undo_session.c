@@ -115,7 +115,7 @@ void undo_session_mark(const struct undo_session *session)
 {
 	const struct segment *segment = &session->session.segment;
 
-	if (segment->header && session_life(segment) != SESSION_EMPTY)
+	if (segment->header && segment_undo(segment) && session_life(segment) != SESSION_EMPTY)
 		(void)pack_boundary(segment, PACK_COMMAND);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shim/keep/keep_attribute.h"
 #include "shim/keep/keep_content.h"
 #include "shim/keep/keep_name.h"
 #include "shim/keep/scratch.h"
@@ -128,35 +129,13 @@ static uint64_t write_metadata(const struct keeper *keeper, const struct call *c
 			       const struct keep_name *name)
 {
 	struct pack_note note = keep_note(keeper, PACK_METADATA, name);
-	const struct call_name *file = &call->name;
-	long bytes = -ENODATA;
 
 	note.what = call->flags;
 	note.amount = call->amount;
-	if (call->flags != JOURNAL_METADATA_ATTRIBUTE &&
-	    call->flags != JOURNAL_METADATA_NO_ATTRIBUTE)
-		return pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
-	char *value = scratch_acquire();
-	if (value && call->attribute && !file->path)
-		bytes = sys_call6(SYS_fgetxattr, file->directory, (long)call->attribute,
-				  (long)value, SEGMENT_PATH_BYTES, 0, 0);
-	else if (value && call->attribute)
-		bytes = sys_call6(file->follows ? SYS_getxattr : SYS_lgetxattr, (long)file->path,
-				  (long)call->attribute, (long)value, SEGMENT_PATH_BYTES, 0, 0);
-	uint64_t place = PACK_NO_PLACE;
-	/* by these results the kernel has read the attribute's name */
-	if (bytes >= 0 || (value && call->attribute && (bytes == -ENODATA || bytes == -ERANGE))) {
-		note.other = call->attribute;
-		note.flags |= bytes == -ENODATA ? PACK_NO_VALUE : 0;
-		note.reason = bytes == -ERANGE ? PACK_TOO_LARGE : PACK_NO_REASON;
-		place = pack_write(keeper->segment, &note,
-				   bytes >= 0          ? PACK_INLINE
-				   : bytes == -ENODATA ? PACK_NOT_TAKEN
-						       : PACK_NOT_KEPT,
-				   value, bytes > 0 ? (size_t)bytes : 0);
-	}
-	scratch_release(value);
-	return place;
+	if (call->flags == JOURNAL_METADATA_ATTRIBUTE ||
+	    call->flags == JOURNAL_METADATA_NO_ATTRIBUTE)
+		return keep_attribute(keeper, &note, &call->name, call->attribute);
+	return pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }
 
 static void keep_metadata(const struct keeper *keeper, struct call *call)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/keep_attribute.h"
 #include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
 #include "tracker/content/rebuildable.h"
@@ -93,6 +94,8 @@ uint64_t keep_going(const struct keeper *keeper, enum pack_kind kind, const stru
 	const struct pack_note note = keep_note(keeper, kind, name);
 	uint64_t place;
 
+	if (S_ISDIR(note.before.mode) || S_ISREG(note.before.mode))
+		keep_attributes(keeper, &note, name->name);
 	if (S_ISDIR(note.before.mode))
 		return pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
 	if (kept_is_noted(keeper->segment, kept_key(&note.before)))

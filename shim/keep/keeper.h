@@ -3,6 +3,7 @@
  *
  *	keep_call.c     what a call about names or metadata is about to destroy, and how it ended
  *	keep_content.c  content on record
+ *	keep_attribute.c  extended attributes on record
  *	keep_name.c     what a name stands for
  *	scratch.c       memory for paths
  *	step.c          which programs are steps

@@ -8,7 +8,7 @@ import unittest
 
 import packs
 from driver import Case
-from harness import needs_library
+from harness import SEEN, needs_library
 
 
 def snapshot(top):
@@ -160,6 +160,29 @@ class Commands(Keep):
         self.assertEqual([record.held for record in kept if record.kind == "removed"], ["inline"])  # rm is a step of its own
         self.run_in("%s -c %s" % (PYTHON, shlex.quote("import os\nfor i in range(9):\n open('t', 'w').write('x')\n os.rename('t', 'b')")))
         self.assertEqual([record.held for record in self.records() if record.kind == "replaced"], ["inline"] + 8 * ["earlier"])
+
+    def boundaries(self):
+        return [record.what for record in self.records() if record.kind == "boundary"]
+
+    def test_each_report_of_a_hook_and_each_story_is_a_boundary(self):
+        self.fill()
+        code = "import subprocess, sys\nfor event in sys.argv[2:]:\n open('a', 'a').write('x')\n subprocess.run([sys.argv[1], 'forget', '--hook', event])\nopen('a', 'a').write('x')"
+        events = "PreToolUse UserPromptSubmit SessionStart"
+        self.run_in("exec %s -c %s %s %s" % (PYTHON, shlex.quote(code), shlex.quote(SEEN), events))
+        self.assertEqual(self.boundaries(), [2, 1, 1])
+        kept = [packs.content(record)[-3:] for record in self.records() if record.kind == "content"]
+        self.assertEqual(kept, [b"ne\n", b"e\nx", b"\nxx", b"xxx"])
+        for command in ("story",), ("diff",), ("undo", "--dry-run", "--all"):
+            self.seen(*command, "--session", "s")
+        self.assertEqual(self.boundaries(), [2, 1, 1])  # the run has ended: nothing changes it any more
+
+    def test_a_story_while_the_run_goes_on_is_a_boundary(self):
+        self.fill()
+        self.run_in("exec %s -c %s %s" % (PYTHON, shlex.quote(
+            "import subprocess, sys\nfor command in 'story', 'diff', 'undo':\n open('a', 'a').write('x')\n subprocess.run([sys.argv[1], command], stdout=-3, stderr=-3)\nopen('a', 'a').write('x')"),
+            shlex.quote(SEEN)))
+        self.assertEqual(len([record for record in self.records() if record.kind == "content"]), 4)
+        self.assertEqual(self.boundaries(), [3, 3, 3])
 
     def test_random(self):
         rounds = 200 if os.environ.get("SEEN_LONG") else 2

@@ -1,5 +1,6 @@
 """What was kept comes back in the awkward cases, and an external change is known by more than its size and time."""
 import os
+import sys
 import unittest
 
 from test_undo import Undone
@@ -92,6 +93,48 @@ class Unreadable(Undone):
         self.undo("--all")
         self.assertEqual(self.session.read("large"), b"x" * 100000)
         self.assertTrue(os.path.samefile(self.session.path("large"), self.session.path("other")))
+
+
+class Attributes(Undone):
+    def setUp(self):
+        super().setUp()
+        self.session.write("large", b"x" * 100000)
+        os.chmod(self.session.path("src/a"), 0o444)
+        for name in self.names:
+            try:
+                os.setxattr(self.session.path(name), "user.origin", name.encode(), 0)
+            except OSError as error:
+                self.skipTest("no extended attributes here: %s" % error)
+
+    names = ("src/a", "src/deep", "src/deep/c", "top", "large", "hard")
+
+    def attributes(self):
+        return {name: {attribute: os.getxattr(self.session.path(name), attribute) for attribute in os.listxattr(self.session.path(name))}
+                for name in self.names if os.path.exists(self.session.path(name))}
+
+    def test_of_what_was_removed(self):
+        before = self.attributes()
+        self.agent("rm -rf src/deep; rm -f src/a large; echo changed >> top; rm top; echo new > new; mv new hard")
+        after = self.attributes()
+        self.assertEqual(after, {"hard": {}})
+        for _ in range(2):
+            self.undo("--all")
+            self.assertEqual(self.attributes(), before)
+            self.undo(command="redo")
+            self.assertEqual(self.attributes(), after)
+
+    def test_of_what_an_undo_removes(self):
+        self.agent("rm top src/b; touch top; " + self.set_by_python("top"))
+        after = self.attributes()
+        self.assertEqual(after["top"], {"user.later": b"1"})
+        self.undo("--all")
+        self.assertEqual(self.attributes()["top"], {"user.origin": b"top"})
+        self.undo(command="redo")
+        self.assertEqual(self.attributes(), after)
+
+    @staticmethod
+    def set_by_python(name):
+        return "%s -c 'import os; os.setxattr(\"%s\", \"user.later\", b\"1\")'" % (sys.executable, name)
 
 
 if __name__ == "__main__":
