@@ -358,11 +358,13 @@ static int add_story(struct report *report, const char *journal)
 {
 	char undo[PATH_MAX];
 	const char *slash = strrchr(journal, '/');
-	int error = steps_read_files(journal, &report->steps);
 
-	if (error < 0 || !report->workspace ||
+	if (!report->workspace ||
 	    snprintf(undo, sizeof(undo), "%.*s%s", slash ? (int)(slash + 1 - journal) : 0, journal,
 		     PACK_DIRECTORY) >= (int)sizeof(undo))
+		return 0;
+	int error = steps_read(journal, undo, &report->steps);
+	if (error < 0)
 		return error;
 	error = story_make(&report->steps, undo, report->workspace, NULL, 0, &report->story);
 	/* Records of another user are not believed; the rest of the report is. */
@@ -399,7 +401,7 @@ bool report_has_story(const struct report *report)
 	for (size_t i = 0; i < report->story.count; i++)
 		if (report->story.steps[i].count)
 			return true;
-	return false;
+	return report->story.without_step > 0;
 }
 
 void report_free(struct report *report)

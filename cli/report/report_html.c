@@ -13,6 +13,7 @@
 #include "cli/report/report_html_events.h"
 #include "cli/report/report_page_data.h"
 #include "cli/undo/diff_print.h"
+#include "cli/undo/step_changes.h"
 #include "tracker/process/role.h"
 
 enum { ERRORS_MAX = 134, DIGEST_BYTES = BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) };
@@ -136,47 +137,76 @@ static json_t *lean(const json_t *document)
 	return copy;
 }
 
-/* What a step changed, as text, cut at a line where it is long. */
-struct diff_text {
-	char *text;
-	size_t size;
+/* A member for each step of the document, by its number; the page holds so much of them. */
+struct diffs {
+	json_t *members;
+	bool *wanted; /* by the number of a step */
+	size_t left;
 };
 
-static int write_diff(const struct tree_records *records, struct diff_set *set, void *data)
+/* What fits of a text, whole lines, and a line that says so where it is not all; NULL: no memory. */
+static char *cut(const char *text, size_t size, size_t most, uint32_t step)
 {
-	struct diff_text *diff = data;
-	FILE *file = open_memstream(&diff->text, &diff->size);
-	int error = file ? diff_print_patch(file, records, set, &PATCH_PLAIN) : -ENOMEM;
+	const char *end = size <= most ? text + size : most ? memrchr(text, '\n', most) : NULL;
+	int shown = end ? (int)(end - text) : 0;
+	char *both = NULL;
 
-	return file && fclose(file) != 0 ? -ENOMEM : error;
+	if (size <= most)
+		return strdup(text);
+	return asprintf(&both, "%.*s%s# the rest of it: seen diff --step %u\n", shown, text,
+			shown ? "\n" : "", step) < 0
+		       ? NULL
+		       : both;
 }
 
-/* A member for each step of the document, by its number; the page holds so much of them. */
-static int add_diffs(const struct report *report, const json_t *document, json_t *diffs)
+static int add_diff(const struct tree_records *records, const struct step *step,
+		    struct diff_set *set, void *data)
+{
+	struct diffs *diffs = data;
+	size_t most = diffs->left < DIFF_BYTES_MAX ? diffs->left : DIFF_BYTES_MAX, size = 0;
+	char *text = NULL, *shown, number[16];
+
+	if (!diffs->wanted[step->number])
+		return 0;
+	FILE *file = open_memstream(&text, &size);
+	int error = file ? diff_print_patch(file, records, set, &PATCH_PLAIN) : -ENOMEM;
+	if (file && fclose(file) != 0)
+		error = -ENOMEM;
+	if (error == 0 && size) {
+		shown = cut(text, size, most, step->number);
+		diffs->left -= size < most ? size : most;
+		(void)snprintf(number, sizeof(number), "%u", step->number);
+		(void)json_object_set_new(diffs->members, number, shown ? text_json(shown) : NULL);
+		error = shown ? 0 : -ENOMEM;
+		free(shown);
+	}
+	free(text);
+	return error;
+}
+
+static int add_diffs(const struct report *report, const json_t *document, json_t *members)
 {
 	const json_t *rows = json_object_get(json_object_get(document, "steps"), "rows");
-	size_t left = DIFFS_BYTES_MAX, index;
+	struct diffs diffs = { .members = members, .left = DIFFS_BYTES_MAX };
+	const struct step_changes_visit visit = { .records = &report->story.records,
+						  .steps = &report->steps,
+						  .workspace = report->workspace,
+						  .visit = add_diff,
+						  .data = &diffs };
 	const json_t *row;
-	int error = 0;
+	size_t index;
 
+	diffs.wanted = calloc(report->steps.count + 1, sizeof(*diffs.wanted));
+	if (!diffs.wanted)
+		return -ENOMEM;
 	json_array_foreach((json_t *)(uintptr_t)rows, index, row)
 	{
-		struct diff_text diff = { .text = NULL };
-		uint32_t step = (uint32_t)json_integer_value(json_object_get(row, "number"));
-		char number[16];
-		if (error == 0 && left)
-			error = story_visit(&report->story, &report->steps, report->workspace, step,
-					    write_diff, &diff);
-		if (error == 0 && diff.text) {
-			size_t most = left < DIFF_BYTES_MAX ? left : DIFF_BYTES_MAX;
-			size_t shown = diff.size < most ? diff.size : most;
-			diff.text[shown] = '\0';
-			left -= shown;
-			(void)snprintf(number, sizeof(number), "%u", step);
-			(void)json_object_set_new(diffs, number, text_json(diff.text));
-		}
-		free(diff.text);
+		size_t step = (size_t)json_integer_value(json_object_get(row, "number"));
+		if (step <= report->steps.count)
+			diffs.wanted[step] = true;
 	}
+	int error = json_array_size(rows) ? step_changes_visit(&visit) : 0;
+	free(diffs.wanted);
 	return error;
 }
 

@@ -475,6 +475,8 @@ static json_t *of_steps(const struct report *report, size_t top)
 	while (json_array_size(rows) > top)
 		(void)json_array_remove(rows, json_array_size(rows) - 1);
 	set_count(object, "count", count);
+	set_count(object, "lost_records", report->story.lost_records);
+	set_count(object, "without_step", report->story.without_step);
 	set(object, "rows", rows);
 	return object;
 }

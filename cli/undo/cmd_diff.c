@@ -108,26 +108,28 @@ static int print_json(const struct undo_session *session, const struct tree_reco
 	return error < 0 ? error : text_json_print(document);
 }
 
-static int print(const struct undo_session *session, const struct tree_records *records,
-		 struct diff_set *set)
+struct printing {
+	const struct undo_session *session;
+	bool is_whole;
+};
+
+static int print(const struct tree_records *records, struct diff_set *set, void *data)
 {
+	struct printing *printing = data;
 	const struct patch_style *chosen = style();
 	unsigned width = columns();
 	int error;
 
 	if (json) {
-		error = print_json(session, records, set);
+		error = print_json(printing->session, records, set);
 	} else {
 		pager_start();
 		error = stat_only ? diff_print_stat(stdout, records, set, chosen, width)
 				  : diff_print_patch(stdout, records, set, chosen);
 		pager_finish();
 	}
-	if (error < 0) {
-		message("%s", strerror(-error));
-		return EXIT_CODE_OUTPUT;
-	}
-	return diff_print_is_whole(set) ? EXIT_CODE_OK : EXIT_CODE_PARTLY;
+	printing->is_whole = diff_print_is_whole(set);
+	return error;
 }
 
 /* The words as absolute paths, ended by NULL; owned.  NULL: one is none, which is reported. */
@@ -156,13 +158,11 @@ static char **paths_of(char **words)
 static int diff(const struct undo_session *session, char **paths)
 {
 	struct diff_request request = { .step = step, .since = since, .paths = paths };
-	struct diff_result result;
-	int code = diff_range_read(session, &request, &result);
+	struct printing printing = { .session = session };
+	const struct diff_visitor visitor = { print, &printing };
+	int code = diff_range_visit(session, &request, &visitor);
 
-	if (code == EXIT_CODE_OK)
-		code = print(session, &result.records, &result.set);
-	diff_result_free(&result);
-	return code;
+	return code == EXIT_CODE_OK && !printing.is_whole ? EXIT_CODE_PARTLY : code;
 }
 
 static int run(const struct config *config, char **words)

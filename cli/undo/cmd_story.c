@@ -57,6 +57,7 @@ static int parse(const struct undo_session *session, struct story_wish *ret_wish
 static int print(const struct undo_session *session, const struct story *story,
 		 const struct story_wish *wish)
 {
+	char gaps[STORY_GAPS_BYTES];
 	struct sheet sheet;
 
 	if (json) {
@@ -66,17 +67,27 @@ static int print(const struct undo_session *session, const struct story *story,
 		(void)json_object_set_new(document, "workspace", text_json(session->workspace));
 		(void)json_object_set_new(document, "damaged",
 					  json_integer((json_int_t)story->records.damaged));
+		(void)json_object_set_new(document, "journal", json_boolean(story->has_journal));
+		(void)json_object_set_new(document, "lost_records",
+					  json_integer((json_int_t)story->lost_records));
+		(void)json_object_set_new(document, "without_step",
+					  json_integer((json_int_t)story->without_step));
 		(void)json_object_set_new(document, "steps", story_json(story, wish));
 		return text_json_print(document) < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
 	}
 	if (!story->count) {
-		message("session %s has no step yet", session->name);
+		message("session %s has no step%s", session->name,
+			story->has_journal ? " yet" : "");
+		if (story_gaps(story, gaps)[0])
+			message("%s", gaps);
 		return EXIT_CODE_NOTHING;
 	}
 	sheet_init(&sheet, stdout, SHEET_TEXT);
 	pager_start();
 	story_print(story, wish, &sheet);
 	pager_finish();
+	if (story_gaps(story, gaps)[0])
+		message("%s", gaps);
 	if (story->records.damaged)
 		message("%llu of the undo records are damaged, and left out",
 			(unsigned long long)story->records.damaged);

@@ -7,74 +7,10 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
+#include "cli/undo/diff_excluded.h"
+#include "cli/undo/step_changes.h"
+#include "cli/undo/tree_change.h"
 #include "tracker/path/decimal.h"
-
-/* The step of a change, as steps_of_change(). */
-struct wanted {
-	const struct steps *steps;
-	uint32_t number;
-};
-
-static bool is_of_step(const struct tree_change *change, void *data)
-{
-	const struct wanted *wanted = data;
-
-	if (!change->records)
-		return true; /* a directory took it along */
-	const struct step *step = steps_of_change(wanted->steps, change->process,
-						  change->last_time_ns);
-	return step && step->number == wanted->number;
-}
-
-/* Its records lie in that range.  Returns false where it has none. */
-static bool range_of_step(const struct tree_records *records, const struct steps *steps,
-			  uint32_t number, struct tree_range *ret_range)
-{
-	size_t first = records->count, end = 0;
-
-	for (size_t i = 0; i < records->count; i++) {
-		const struct tree_record *record = &records->records[i];
-		const struct step *step = record->operation || !record->process
-						  ? NULL
-						  : steps_of_change(steps, record->process,
-								    record->time_ns);
-		if (!step || step->number != number)
-			continue;
-		first = i < first ? i : first;
-		end = i + 1;
-	}
-	if (first == records->count)
-		return false;
-	*ret_range = (struct tree_range){ .list_moved = true,
-					  .from_place = records->records[first].place };
-	/* What an undo did since is none of the step. */
-	bool undone = end < records->count && records->records[end].operation;
-	while (end < records->count && records->records[end].operation)
-		end++;
-	if (undone || end < records->count)
-		ret_range->to_place = end < records->count ? records->records[end].place
-							   : records->next_place;
-	return true;
-}
-
-int diff_range_of_step(const struct tree_records *records, const struct steps *steps,
-		       const char *workspace, uint32_t number, char *const *paths,
-		       struct tree_changes *ret_changes, struct diff_set *ret_set)
-{
-	struct wanted wanted = { steps, number };
-	struct tree_range range;
-	struct diff_filter filter = {
-		.workspace = workspace, .paths = paths, .wants = is_of_step, .data = &wanted
-	};
-
-	*ret_changes = (struct tree_changes){ .count = 0 };
-	*ret_set = (struct diff_set){ .files = NULL };
-	if (!range_of_step(records, steps, number, &range))
-		return 0;
-	filter.is_open = !range.to_place;
-	int error = tree_changes_read(records, &range, ret_changes);
-	return error < 0 ? error : diff_set_make(ret_changes, records, &filter, ret_set);
-}
 
 static int parse_step(const struct undo_session *session, const char *word, uint32_t *ret_number)
 {
@@ -112,52 +48,106 @@ static int parse_since(const struct undo_session *session, const char *word,
 	return EXIT_CODE_OK;
 }
 
+static bool is_behind(const struct tree_record *record, const void *data)
+{
+	const struct tree_range *range = data;
+
+	return record->time_ns >= range->from_time_ns;
+}
+
 static int read_since(const struct undo_session *session, const struct diff_request *request,
-		      const struct tree_range *range, struct diff_result *result)
+		      const struct diff_visitor *visitor, struct tree_records *records,
+		      const struct tree_range *range)
 {
 	const struct diff_filter filter = { .workspace = session->workspace,
 					    .paths = request->paths,
 					    .is_open = true };
-	int error = tree_changes_read(&result->records, range, &result->changes);
+	struct tree_changes changes = { .count = 0 };
+	struct diff_set set = { .files = NULL };
+	int error = tree_changes_read(records, range, &changes);
 
-	return error < 0 ? error
-			 : diff_set_make(&result->changes, &result->records, &filter, &result->set);
+	if (error == 0)
+		error = diff_set_make(&changes, records, &filter, &set);
+	if (error == 0)
+		error = diff_excluded_add(records, 0, records->count, &filter, is_behind, range,
+					  &set);
+	if (error == 0)
+		error = visitor->visit(records, &set, visitor->data);
+	diff_set_free(&set);
+	tree_changes_free(&changes);
+	return error;
 }
 
-int diff_range_read(const struct undo_session *session, const struct diff_request *request,
-		    struct diff_result *ret_result)
+struct chosen {
+	const struct diff_visitor *visitor;
+	bool was_visited;
+};
+
+static int visit_step(const struct tree_records *records, const struct step *step,
+		      struct diff_set *set, void *data)
+{
+	struct chosen *chosen = data;
+
+	(void)step;
+	chosen->was_visited = true;
+	return chosen->visitor->visit(records, set, chosen->visitor->data);
+}
+
+static int read_step(const struct undo_session *session, const struct diff_request *request,
+		     const struct diff_visitor *visitor, const struct tree_records *records,
+		     uint32_t number)
+{
+	struct chosen chosen = { .visitor = visitor };
+	struct diff_set nothing = { .files = NULL };
+	const struct step_changes_visit visit = { .records = records,
+						  .steps = &session->steps,
+						  .workspace = session->workspace,
+						  .paths = request->paths,
+						  .only = number,
+						  .visit = visit_step,
+						  .data = &chosen };
+	int error = step_changes_visit(&visit);
+
+	if (error == 0 && !chosen.was_visited)
+		error = visitor->visit(records, &nothing, visitor->data);
+	return error;
+}
+
+static int read(const struct undo_session *session, const struct diff_request *request,
+		const struct diff_visitor *visitor, struct tree_records *records)
 {
 	struct tree_range range = { .list_moved = true };
 	uint32_t number = 0;
 	int code = EXIT_CODE_OK;
 
-	memset(ret_result, 0, sizeof(*ret_result));
-	int error = tree_records_read(session->undo, &ret_result->records);
-	if (error < 0) {
-		message("%s: %s", session->undo, strerror(-error));
-		return EXIT_CODE_BAD_SESSION;
-	}
-	if (ret_result->records.damaged)
+	if (records->damaged)
 		message("%llu of the undo records are damaged, and left out",
-			(unsigned long long)ret_result->records.damaged);
+			(unsigned long long)records->damaged);
 	if (request->since)
 		code = parse_since(session, request->since, &range);
 	if (request->step)
 		code = parse_step(session, request->step, &number);
 	if (code != EXIT_CODE_OK)
 		return code;
-	error = number ? diff_range_of_step(&ret_result->records, &session->steps,
-					    session->workspace, number, request->paths,
-					    &ret_result->changes, &ret_result->set)
-		       : read_since(session, request, &range, ret_result);
+	int error = number ? read_step(session, request, visitor, records, number)
+			   : read_since(session, request, visitor, records, &range);
 	if (error < 0)
 		message("%s", strerror(-error));
 	return error < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
 }
 
-void diff_result_free(struct diff_result *result)
+int diff_range_visit(const struct undo_session *session, const struct diff_request *request,
+		     const struct diff_visitor *visitor)
 {
-	diff_set_free(&result->set);
-	tree_changes_free(&result->changes);
-	tree_records_close(&result->records);
+	struct tree_records records;
+	int error = tree_records_read(session->undo, &records), code;
+
+	if (error < 0) {
+		message("%s: %s", session->undo, strerror(-error));
+		code = EXIT_CODE_BAD_SESSION;
+	} else {
+		code = read(session, request, visitor, &records);
+	}
+	tree_records_close(&records);
+	return code;
 }

@@ -14,26 +14,14 @@ struct diff_request {
 	char *const *paths; /* absolute, ended by NULL; NULL: all */
 };
 
-struct diff_result {
-	struct tree_records records;
-	struct tree_changes changes;
-	struct diff_set set;
+/* Called once with what was changed, which holds during the call.  Returns 0 or a negative errno. */
+struct diff_visitor {
+	int (*visit)(const struct tree_records *records, struct diff_set *set, void *data);
+	void *data;
 };
 
-/* diff_range_read(): ret_result: diff_result_free() it in any case.
- *
- * Says on stderr what is wrong, and returns an exit code. */
-int diff_range_read(const struct undo_session *session, const struct diff_request *request,
-		    struct diff_result *ret_result);
-void diff_result_free(struct diff_result *result);
-
-/* diff_range_of_step(): what a step changed: the state before its first record against the one
- * behind its last; of what other steps did meanwhile nothing, but where it is the same file.
- *
- * ret_changes, ret_set: tree_changes_free(), diff_set_free() them in any case; both empty where it
- * changed nothing.  Returns 0 or -ENOMEM. */
-int diff_range_of_step(const struct tree_records *records, const struct steps *steps,
-		       const char *workspace, uint32_t number, char *const *paths,
-		       struct tree_changes *ret_changes, struct diff_set *ret_set);
+/* diff_range_visit(): Says on stderr what is wrong, and returns an exit code. */
+int diff_range_visit(const struct undo_session *session, const struct diff_request *request,
+		     const struct diff_visitor *visitor);
 
 #endif

@@ -38,6 +38,7 @@ const char *diff_omission_name(enum diff_omission why)
 		[DIFF_HARD_LINK] = "hard_link",
 		[DIFF_SPECIAL] = "special",
 		[DIFF_UNKNOWN] = "unknown",
+		[DIFF_EXCLUDED] = "excluded",
 	};
 	return NAMES[why];
 }

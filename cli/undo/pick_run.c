@@ -15,6 +15,7 @@
 #include "cli/undo/pick.h"
 #include "cli/undo/pick_draw.h"
 #include "cli/undo/pick_text.h"
+#include "cli/undo/step_changes.h"
 #include "cli/undo/story.h"
 
 enum { WAIT_MS = 60000 };
@@ -41,10 +42,12 @@ struct writing {
 	FILE *file;
 };
 
-static int write_set(const struct tree_records *records, struct diff_set *set, void *data)
+static int write_set(const struct tree_records *records, const struct step *step,
+		     struct diff_set *set, void *data)
 {
 	const struct writing *writing = data;
 
+	(void)step;
 	return diff_print_patch(writing->file, records, set, &PATCH_PLAIN);
 }
 
@@ -53,8 +56,14 @@ static int write_diff(FILE *file, void *data)
 	struct picking *picking = data;
 	struct writing writing = { picking, file };
 
-	return story_visit(&picking->story, &picking->session->steps, picking->session->workspace,
-			   number_of(picking), write_set, &writing);
+	const struct step_changes_visit visit = { .records = &picking->story.records,
+						  .steps = &picking->session->steps,
+						  .workspace = picking->session->workspace,
+						  .only = number_of(picking),
+						  .visit = write_set,
+						  .data = &writing };
+
+	return step_changes_visit(&visit);
 }
 
 static int write_plan(FILE *file, void *data)

@@ -408,7 +408,7 @@ static int derive(struct steps *steps, const char *path)
 	return error;
 }
 
-int steps_read_files(const char *journal, struct steps *ret_steps)
+int steps_read(const char *journal, const char *undo, struct steps *ret_steps)
 {
 	*ret_steps = (struct steps){ .steps = NULL };
 	ret_steps->table = calloc(1, sizeof(*ret_steps->table));
@@ -416,16 +416,16 @@ int steps_read_files(const char *journal, struct steps *ret_steps)
 		return -ENOMEM;
 	if (!journal)
 		return 0;
-	int error = step_processes_read(journal, STEP_PROCESSES_MAX, &ret_steps->table->processes);
-	ret_steps->processes_left_out = ret_steps->table->processes.left_out;
+	struct step_processes *processes = &ret_steps->table->processes;
+	int error = step_processes_read(journal, STEP_PROCESSES_MAX, processes);
+	ret_steps->processes_left_out = processes->left_out;
+	ret_steps->lost_records = processes->lost_records;
+	ret_steps->has_journal = error == 0;
+	if (error == 0 && undo)
+		error = step_processes_add_records(processes, undo);
 	if (error == 0)
 		error = derive(ret_steps, journal);
 	return error == -ENOENT ? 0 : error;
-}
-
-int steps_read(const struct session *session, struct steps *ret_steps)
-{
-	return steps_read_files(session_journal(session), ret_steps);
 }
 
 void steps_free(struct steps *steps)
@@ -503,22 +503,22 @@ const struct step *steps_of_caller(const struct steps *steps)
 	return NULL;
 }
 
-bool steps_is_running(const struct steps *steps, const struct step *step,
-		      const struct session *session)
+void steps_running(const struct steps *steps, const struct session *session, bool *ret_running)
 {
 	const struct step_table *table = steps->table;
 	uint64_t pid_ns = process_pid_ns();
 
-	if (step->kind != STEP_COMMAND || !session->segment.header ||
-	    !session_is_of_this_boot(&session->segment))
-		return false;
+	memset(ret_running, 0, steps->count * sizeof(*ret_running));
+	if (!session->segment.header || !session_is_of_this_boot(&session->segment))
+		return;
 	for (size_t i = 0; i < table->processes.count; i++) {
 		const struct step_process *process = &table->processes.rows[i];
-		if (process->step != STEP_NONE && table->numbers[process->step] == step->number &&
-		    process->pid_ns == pid_ns && is_alive(process))
-			return true;
+		bool *running = process->step == STEP_NONE
+					? NULL
+					: &ret_running[table->numbers[process->step] - 1];
+		if (running && !*running && process->pid_ns == pid_ns && is_alive(process))
+			*running = true;
 	}
-	return false;
 }
 
 int steps_point(const struct steps *steps, const char *word, struct step_point *ret_point)

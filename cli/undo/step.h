@@ -60,18 +60,18 @@ struct steps {
 	struct step *steps; /* steps[i].number == i + 1 */
 	size_t count;
 	uint64_t processes_left_out; /* above STEP_PROCESSES_MAX: their changes belong to no step */
+	bool has_journal;            /* else nothing is known of processes, and there is no step */
+	uint64_t lost_records;       /* that the journal had no room for: steps may be missing */
 	struct step_table *table;
 };
 
 /* steps_read(): the steps of a session.
  *
- * session: with a journal, or without one, where there are no steps.  ret_steps: steps_free() it in
- * any case.
- * Returns 0; -ENOMEM; the errors of events_open(), but for a journal that does not exist. */
-int steps_read(const struct session *session, struct steps *ret_steps);
-
-/* steps_read_files(): the same by the path of a journal; NULL: none. */
-int steps_read_files(const char *journal, struct steps *ret_steps);
+ * journal: path of its journal; NULL, or none there: there are no steps.  undo: its directory of undo
+ * records, which need not be there; NULL: none.  ret_steps: steps_free() it in any case.
+ * Returns 0; -ENOMEM; the errors of events_open(), but for a journal that does not exist.  Undo
+ * records that cannot be read count as none. */
+int steps_read(const char *journal, const char *undo, struct steps *ret_steps);
 
 void steps_free(struct steps *steps);
 
@@ -90,10 +90,11 @@ const struct step *steps_numbered(const struct steps *steps, uint32_t number);
  * `seen undo`); NULL: none. */
 const struct step *steps_of_caller(const struct steps *steps);
 
-/* steps_is_running(): does a process of the command still run?  Asked of the session's segment and
- * of the kernel; false where the session has no segment any more (another boot). */
-bool steps_is_running(const struct steps *steps, const struct step *step,
-		      const struct session *session);
+/* steps_running(): of which commands does a process still run?  Asked of the session's segment and
+ * of the kernel; of none where the session has no segment any more (another boot).
+ *
+ * ret_running: one for each step, in their order. */
+void steps_running(const struct steps *steps, const struct session *session, bool *ret_running);
 
 /* A point in the session, as `--since` takes it. */
 struct step_point {

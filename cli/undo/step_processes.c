@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/journal/events.h"
+#include "cli/undo/pack_reader.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
 
@@ -216,8 +217,7 @@ static bool is_change(const struct event *event)
 	return op->effect != EFFECT_MAPS;
 }
 
-int step_processes_add_change(struct step_processes *processes, uint32_t process, uint64_t time_ns,
-			      bool may_extend)
+static int note_change(struct step_processes *processes, uint32_t process, uint64_t time_ns)
 {
 	struct step_change *more = grown(processes->changes, processes->change_count,
 					 &processes->change_capacity, sizeof(*more));
@@ -225,13 +225,6 @@ int step_processes_add_change(struct step_processes *processes, uint32_t process
 	if (!more)
 		return -ENOMEM;
 	processes->changes = more;
-	struct step_change *last = processes->change_count ? &more[processes->change_count - 1]
-							   : NULL;
-	if (may_extend && last && last->process == process) {
-		last->first_ns = time_ns < last->first_ns ? time_ns : last->first_ns;
-		last->last_ns = time_ns > last->last_ns ? time_ns : last->last_ns;
-		return 0;
-	}
 	more[processes->change_count++] = (struct step_change){ time_ns, time_ns, process };
 	return 0;
 }
@@ -248,7 +241,7 @@ static void add_change(struct reading *reading, const struct event *event, uint3
 			change->last_ns = event->time_realtime_ns;
 		return;
 	}
-	if (step_processes_add_change(processes, row, event->time_realtime_ns, false) < 0)
+	if (note_change(processes, row, event->time_realtime_ns) < 0)
 		reading->no_memory = true;
 	else
 		*last = (struct last_change){ processes->change_count - 1, reading->lives };
@@ -311,11 +304,46 @@ int step_processes_read(const char *journal, size_t max, struct step_processes *
 		reading->no_memory = reading->no_memory || !ret_processes->workspace;
 	}
 	error = error == 0 && reading->no_memory ? -ENOMEM : error;
+	if (error == 0)
+		ret_processes->lost_records = events_counts(events).lost;
 	events_close(events);
 	free(reading->announcements);
 	free(reading->last_changes);
 	free(reading->older);
 	free(reading);
+	return error;
+}
+
+/* ---- undo records ---- */
+
+/* Does a record tell of a change, as it is made? */
+static bool is_recorded_change(const struct pack_record *record)
+{
+	return record->kind != PACK_AFTER && record->kind != PACK_OPEN &&
+	       record->kind != PACK_EXCLUDED && record->kind != PACK_BOUNDARY &&
+	       record->result != PACK_FAILED;
+}
+
+int step_processes_add_records(struct step_processes *processes, const char *undo)
+{
+	struct pack_reader *reader = calloc(1, sizeof(*reader));
+	struct pack_entry entry;
+	int error = reader ? 0 : -ENOMEM;
+
+	if (error < 0 || pack_reader_open(undo, reader) < 0) {
+		free(reader);
+		return error;
+	}
+	while (error == 0 && pack_reader_next(reader, &entry) > 0) {
+		uint32_t row = is_recorded_change(&entry.record)
+				       ? step_processes_find(processes, entry.record.process)
+				       : STEP_NONE;
+		/* Changes of commands belong to them by their processes. */
+		if (row != STEP_NONE)
+			error = note_change(processes, row, entry.record.time_realtime_ns);
+	}
+	pack_reader_close(reader);
+	free(reader);
 	return error;
 }
 

@@ -49,6 +49,7 @@ struct step_processes {
 	struct step_process *rows; /* by their numbers */
 	size_t count, capacity;
 	uint64_t left_out;
+	uint64_t lost_records; /* the journal had no room for them */
 	struct step_change *changes;
 	size_t change_count, change_capacity;
 	char *workspace; /* the journal's; owned; NULL: not known */
@@ -65,9 +66,8 @@ void step_processes_free(struct step_processes *processes);
 /* step_processes_find(): the row of a process; STEP_NONE. */
 uint32_t step_processes_find(const struct step_processes *processes, uint32_t number);
 
-/* step_processes_add_change(): notes one.  process: row.  may_extend: the last one of the process
- * goes on.  Returns 0 or -ENOMEM. */
-int step_processes_add_change(struct step_processes *processes, uint32_t process, uint64_t time_ns,
-			      bool may_extend);
+/* step_processes_add_records(): adds the changes that undo records tell: the journal may leave files
+ * out.  undo: directory of the records.  Returns 0 or -ENOMEM; what cannot be read is left out. */
+int step_processes_add_records(struct step_processes *processes, const char *undo);
 
 #endif

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/undo/diff_pair.h"
-#include "cli/undo/diff_range.h"
+#include "cli/undo/step_changes.h"
 
 const char *story_change_name(enum story_change change)
 {
@@ -99,16 +100,37 @@ static int add_changed(const struct tree_records *records, const struct diff_fil
 	return row ? 0 : -ENOMEM;
 }
 
-static struct story_file *find_file(struct story_step *step, const char *path)
+static int by_path(const void *a, const void *b)
 {
-	for (size_t i = 0; i < step->count; i++)
-		if (strcmp(step->files[i].path, path) == 0)
-			return &step->files[i];
-	return NULL;
+	const struct story_file *left = a, *right = b;
+	int order = strcmp(left->path, right->path);
+
+	return order ? order : (int)left->change - (int)right->change;
+}
+
+/* sorted: how many files stand in the order of their paths; the last one may stand behind them. */
+static struct story_file *find_file(struct story_step *step, size_t sorted, const char *path)
+{
+	struct story_file *files = step->files;
+	size_t low = 0, high = sorted;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(files[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < sorted && strcmp(files[low].path, path) == 0)
+		return &files[low];
+	return step->count > sorted && strcmp(files[step->count - 1].path, path) == 0
+		       ? &files[step->count - 1]
+		       : NULL;
 }
 
 /* What a patch cannot carry is a change, too. */
-static int add_omitted(struct story_step *step, const struct diff_omitted *omitted)
+static int add_omitted(struct story_step *step, size_t sorted,
+		       const struct diff_omitted *omitted)
 {
 	const char *note = omitted->text;
 	struct story_file *row;
@@ -117,6 +139,8 @@ static int add_omitted(struct story_step *step, const struct diff_omitted *omitt
 	case DIFF_UNKNOWN:
 		row = add_file(step, STORY_CHANGED, omitted->path, NULL);
 		return row ? add_lost(step, omitted->path, omitted->text) : -ENOMEM;
+	case DIFF_EXCLUDED:
+		return add_lost(step, omitted->path, omitted->text);
 	case DIFF_DIRECTORY_EMPTIED:
 		return 0;
 	case DIFF_EMPTY_DIRECTORY_MADE:
@@ -134,7 +158,7 @@ static int add_omitted(struct story_step *step, const struct diff_omitted *omitt
 	case DIFF_HARD_LINK:
 	case DIFF_SPECIAL:
 	default:
-		row = find_file(step, omitted->path);
+		row = find_file(step, sorted, omitted->path);
 		row = row ? row : add_file(step, STORY_CHANGED, omitted->path, NULL);
 		break;
 	}
@@ -145,17 +169,11 @@ static int add_omitted(struct story_step *step, const struct diff_omitted *omitt
 	return row->note ? 0 : -ENOMEM;
 }
 
-static int by_path(const void *a, const void *b)
+static int add_set(const struct tree_records *records, const struct step *of, struct diff_set *set,
+		   void *data)
 {
-	const struct story_file *left = a, *right = b;
-	int order = strcmp(left->path, right->path);
-
-	return order ? order : (int)left->change - (int)right->change;
-}
-
-static int add_set(const struct tree_records *records, struct diff_set *set, void *data)
-{
-	struct story_step *step = data;
+	const struct story *story = data;
+	struct story_step *step = &story->steps[of->number - 1];
 	int error = 0;
 
 	for (size_t i = 0; i < set->count && error == 0; i++) {
@@ -168,8 +186,11 @@ static int add_set(const struct tree_records *records, struct diff_set *set, voi
 		if (!is_same)
 			error = add_changed(records, file, step);
 	}
+	size_t sorted = step->count;
+	if (sorted)
+		qsort(step->files, sorted, sizeof(*step->files), by_path);
 	for (size_t i = 0; i < set->omitted_count && error == 0; i++)
-		error = add_omitted(step, &set->omitted[i]);
+		error = add_omitted(step, sorted, &set->omitted[i]);
 	if (step->count)
 		qsort(step->files, step->count, sizeof(*step->files), by_path);
 	return error;
@@ -177,62 +198,91 @@ static int add_set(const struct tree_records *records, struct diff_set *set, voi
 
 /* ---- all ---- */
 
-/* Which steps have records: the model is asked for those alone. */
-static int mark_steps(const struct story *story, const struct steps *steps, bool *has_records)
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_change(const struct tree_record *record)
+{
+	return !record->operation && !record->failed && record->kind != PACK_AFTER &&
+	       record->kind != PACK_OPEN && record->kind != PACK_EXCLUDED &&
+	       record->kind != PACK_BOUNDARY;
+}
+
+/* Which paths were changed by no step. */
+static int count_without_step(struct story *story, const struct steps *steps)
 {
 	const struct tree_records *records = &story->records;
+	const char **paths = calloc(records->count + 1, sizeof(const char *));
+	size_t count = 0;
 
+	if (!paths)
+		return -ENOMEM;
 	for (size_t i = 0; i < records->count; i++) {
 		const struct tree_record *record = &records->records[i];
-		const struct step *step = record->operation || !record->process ||
-							  record->kind == PACK_BOUNDARY
-						  ? NULL
-						  : steps_of_change(steps, record->process,
-								    record->time_ns);
-		if (step)
-			has_records[step->number - 1] = true;
+		if (is_change(record) &&
+		    !steps_of_change(steps, record->process, record->time_ns))
+			paths[count++] = record->path;
 	}
+	qsort(paths, count, sizeof(const char *), by_text);
+	for (size_t i = 0; i < count; i++)
+		story->without_step += i == 0 || strcmp(paths[i - 1], paths[i]) != 0;
+	free(paths);
 	return 0;
 }
 
-int story_visit(const struct story *story, const struct steps *steps, const char *workspace,
-		uint32_t number,
-		int (*visit)(const struct tree_records *records, struct diff_set *set, void *data),
-		void *data)
+const char *story_gaps(const struct story *story, char *ret_text)
 {
-	struct tree_changes changes = { .count = 0 };
-	struct diff_set set = { .files = NULL };
-	int error = diff_range_of_step(&story->records, steps, workspace, number, NULL, &changes,
-				       &set);
+	char lost[TEXT_NUMBER_BYTES], changed[TEXT_NUMBER_BYTES], what[STORY_GAPS_BYTES / 2] = "";
 
-	if (error == 0)
-		error = visit(&story->records, &set, data);
-	diff_set_free(&set);
-	tree_changes_free(&changes);
-	return error;
+	ret_text[0] = '\0';
+	if (story->without_step)
+		(void)snprintf(what, sizeof(what), "%s path%s changed in no known step: `seen diff`",
+			       text_number(story->without_step, changed),
+			       story->without_step == 1 ? " was" : "s were");
+	if (!story->has_journal)
+		(void)snprintf(ret_text, STORY_GAPS_BYTES, "without a journal there are no steps%s%s",
+			       what[0] ? "; " : "", what);
+	else if (story->lost_records)
+		(void)snprintf(ret_text, STORY_GAPS_BYTES,
+			       "the journal had no room for %s record%s: steps may be missing%s%s",
+			       text_number(story->lost_records, lost),
+			       text_plural(story->lost_records), what[0] ? "; " : "", what);
+	else
+		(void)snprintf(ret_text, STORY_GAPS_BYTES, "%s", what);
+	return ret_text;
 }
 
 int story_make(const struct steps *steps, const char *undo, const char *workspace,
 	       const struct session *session, uint32_t only, struct story *ret_story)
 {
-	*ret_story = (struct story){ .count = 0 };
+	*ret_story = (struct story){ .has_journal = steps->has_journal,
+				     .lost_records = steps->lost_records };
 	int error = tree_records_read(undo, &ret_story->records);
-	bool *has_records = calloc(steps->count + 1, sizeof(*has_records));
+	bool *running = calloc(steps->count + 1, sizeof(*running));
+	const struct step_changes_visit visit = { .records = &ret_story->records,
+						  .steps = steps,
+						  .workspace = workspace,
+						  .only = only,
+						  .visit = add_set,
+						  .data = ret_story };
 
 	ret_story->steps = calloc(steps->count + 1, sizeof(*ret_story->steps));
-	if (error == 0 && (!has_records || !ret_story->steps))
+	if (error == 0 && (!running || !ret_story->steps))
 		error = -ENOMEM;
+	if (error == 0 && session)
+		steps_running(steps, session, running);
+	for (size_t i = 0; i < steps->count && error == 0; i++)
+		ret_story->steps[ret_story->count++] = (struct story_step){
+			.step = &steps->steps[i],
+			.is_running = running[i],
+		};
 	if (error == 0)
-		error = mark_steps(ret_story, steps, has_records);
-	for (size_t i = 0; i < steps->count && error == 0; i++) {
-		struct story_step *step = &ret_story->steps[ret_story->count++];
-		step->step = &steps->steps[i];
-		step->is_running = session && steps_is_running(steps, step->step, session);
-		if (has_records[i] && (!only || only == step->step->number))
-			error = story_visit(ret_story, steps, workspace, step->step->number,
-					    add_set, step);
-	}
-	free(has_records);
+		error = step_changes_visit(&visit);
+	if (error == 0)
+		error = count_without_step(ret_story, steps);
+	free(running);
 	return error;
 }
 

@@ -49,6 +49,9 @@ struct story {
 	struct story_step *steps; /* one for each of `steps`, in their order */
 	size_t count;
 	struct tree_records records;
+	bool has_journal;      /* else there are no steps */
+	uint64_t lost_records; /* the journal had no room for them: steps may be missing */
+	uint64_t without_step; /* paths that were changed, and no step is known for it */
 };
 
 /* story_make(): reads the records of a session, and every content that changed.
@@ -61,14 +64,13 @@ int story_make(const struct steps *steps, const char *undo, const char *workspac
 	       const struct session *session, uint32_t only, struct story *ret_story);
 void story_free(struct story *story);
 
+/* story_gaps(): what is missing in it, for a person, "" where nothing is known to be.
+ *
+ * ret_text: STORY_GAPS_BYTES. */
+enum { STORY_GAPS_BYTES = 512 };
+const char *story_gaps(const struct story *story, char *ret_text);
+
 /* story_change_name(): "made" ...; static. */
 const char *story_change_name(enum story_change change);
-
-/* story_visit(): calls a function for a step with the files of its patch (diff_set.h), for a reader
- * that wants more than lines.  Returns 0, -ENOMEM, or what the function returned. */
-int story_visit(const struct story *story, const struct steps *steps, const char *workspace,
-		uint32_t number,
-		int (*visit)(const struct tree_records *records, struct diff_set *set, void *data),
-		void *data);
 
 #endif

@@ -185,19 +185,46 @@ void story_print(const struct story *story, const struct story_wish *wish, struc
 
 /* ---- for a report ---- */
 
+/* What cannot be undone, and why. */
+static void print_lost(const struct story *story, size_t top, struct sheet *sheet)
+{
+	static const struct sheet_column TABLE[] = {
+		{ "STEP", 4 }, { "CANNOT BE UNDONE", -24 }, { "WHY", 0 }
+	};
+	char number[STORY_WORD_BYTES];
+	size_t count = 0;
+
+	for (size_t i = 0; i < story->count; i++) {
+		const struct story_step *step = &story->steps[i];
+		for (size_t j = 0; j < step->lost_count; j++) {
+			if (count++ == 0)
+				sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
+			if (count > top)
+				continue;
+			(void)snprintf(number, sizeof(number), "%u", step->step->number);
+			sheet_cell(sheet, number);
+			sheet_cell_name(sheet, step->lost[j].path);
+			sheet_cell(sheet, step->lost[j].why);
+			sheet_finish(sheet);
+		}
+	}
+	if (count > top)
+		sheet_note(sheet, "and %zu more: `seen story`", count - top);
+}
+
 void story_print_table(const struct story *story, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = { { "STEP", 4 },   { "TIME", -8 },
-						     { "EXIT", 4 },   { "FILES", 5 },
+						     { "EXIT", 4 },   { "MADE", 4 },
+						     { "CHANGED", 7 }, { "REMOVED", 7 },
 						     { "LINES", 10 }, { "COMMAND", 0 } };
+	char gaps[STORY_GAPS_BYTES];
 	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
 		status[STORY_WORD_BYTES];
-	size_t lost = 0;
 
 	sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
 	for (size_t i = 0; i < story->count; i++) {
 		const struct story_step *step = &story->steps[i];
-		lost += step->lost_count;
 		if (i >= top)
 			continue;
 		story_clock(step->step->begin_ns, clock, day);
@@ -205,7 +232,10 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 		sheet_cell(sheet, number);
 		sheet_cell(sheet, clock);
 		sheet_cell(sheet, story_status(step, status));
-		sheet_cell_count(sheet, step->count);
+		sheet_cell_count(sheet, step->changes[STORY_MADE]);
+		sheet_cell_count(sheet,
+				 step->changes[STORY_CHANGED] + step->changes[STORY_RENAMED]);
+		sheet_cell_count(sheet, step->changes[STORY_REMOVED]);
 		(void)snprintf(number, sizeof(number), "+%llu -%llu",
 			       (unsigned long long)step->added, (unsigned long long)step->removed);
 		sheet_cell(sheet, number);
@@ -215,9 +245,9 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 	if (story->count > top)
 		sheet_note(sheet, "and %zu more step%s", story->count - top,
 			   text_plural(story->count - top));
-	if (lost)
-		sheet_note(sheet, "%zu change%s cannot be undone: `seen story`", lost,
-			   text_plural(lost));
+	print_lost(story, top, sheet);
+	if (story_gaps(story, gaps)[0])
+		sheet_note(sheet, "%s", gaps);
 }
 
 /* ---- for programs ---- */

@@ -296,26 +296,46 @@ static int step_back(struct tree_walk *walk, const struct tree_record *record,
 					  : tree_walk_pass(walk, record, selection == TREE_OTHER);
 }
 
-int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
+void tree_later_init(const struct tree_records *records, struct tree_later *ret_later)
+{
+	*ret_later = (struct tree_later){ .at = records->count };
+}
+
+void tree_later_free(struct tree_later *later)
+{
+	tree_walk_free(later->walk);
+	later->walk = NULL;
+}
+
+static int take_back_until(const struct tree_records *records, size_t end, struct tree_later *later)
+{
+	int error = later->at < end ? -EINVAL : 0;
+
+	if (error == 0 && end < later->at && !later->walk) {
+		later->walk = tree_walk_new();
+		error = later->walk ? 0 : -ENOMEM;
+	}
+	while (error == 0 && later->at > end)
+		error = tree_walk_back(later->walk, &records->records[--later->at]);
+	return error;
+}
+
+/* later: of the records from `end` on. */
+static int read_range(const struct tree_records *records, size_t first, size_t end,
+		      const struct tree_range *range, struct tree_later *later,
 		      struct tree_changes *ret_changes)
 {
 	struct reading reading = { .walk = tree_walk_new(),
 				   .changes = ret_changes,
 				   .list_moved = range->list_moved };
-	size_t first, end;
-	int error = reading.walk ? 0 : -ENOMEM;
+	int error = reading.walk ? take_back_until(records, end, later) : -ENOMEM;
 
 	*ret_changes = (struct tree_changes){ .walk = reading.walk };
-	bounds(records, range, &first, &end);
-	if (error == 0 && end < records->count) {
-		reading.base = ret_changes->base = tree_walk_new();
-		error = reading.base ? 0 : -ENOMEM;
-	}
-	for (size_t i = records->count; i > end && error == 0; i--)
-		error = tree_walk_back(reading.base, &records->records[i - 1]);
+	reading.base = ret_changes->base = later->walk;
+	ret_changes->borrows_base = true;
 	for (size_t i = end; i > first && error == 0; i--)
 		error = step_back(reading.walk, &records->records[i - 1], range);
-	for (size_t i = 0; i < records->count; i++)
+	for (size_t i = 0; i < records->count && !reading.base; i++)
 		if (records->records[i].time_ns > reading.end_ns)
 			reading.end_ns = records->records[i].time_ns;
 	if (error == 0)
@@ -324,10 +344,33 @@ int tree_changes_read(const struct tree_records *records, const struct tree_rang
 	return error;
 }
 
+int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
+		      struct tree_changes *ret_changes)
+{
+	struct tree_later later;
+	size_t first, end;
+
+	tree_later_init(records, &later);
+	bounds(records, range, &first, &end);
+	int error = read_range(records, first, end, range, &later, ret_changes);
+	ret_changes->base = later.walk;
+	ret_changes->borrows_base = false;
+	return error;
+}
+
+int tree_changes_between(const struct tree_records *records, size_t first, size_t end,
+			 struct tree_later *later, struct tree_changes *ret_changes)
+{
+	const struct tree_range range = { .list_moved = true };
+
+	return read_range(records, first, end, &range, later, ret_changes);
+}
+
 void tree_changes_free(struct tree_changes *changes)
 {
 	free(changes->changes);
 	tree_walk_free(changes->walk);
-	tree_walk_free(changes->base);
+	if (!changes->borrows_base)
+		tree_walk_free(changes->base);
 	*changes = (struct tree_changes){ .count = 0 };
 }

@@ -68,6 +68,7 @@ struct tree_changes {
 	size_t count;
 	uint64_t records;              /* walked */
 	struct tree_walk *walk, *base; /* they own the texts */
+	bool borrows_base;
 };
 
 /* tree_changes_read(): what changed in a range.
@@ -75,6 +76,27 @@ struct tree_changes {
  * ret_changes: tree_changes_free() it, before the records are closed.  Returns 0 or -ENOMEM. */
 int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
 		      struct tree_changes *ret_changes);
+
+/* What came behind a range, taken back once for many ranges: these are asked for from the one that
+ * ends last to the one that ends first. */
+struct tree_later {
+	struct tree_walk *walk; /* NULL: nothing was taken back yet */
+	size_t at;              /* index of the oldest record that was taken back */
+};
+
+/* tree_later_init(): tree_later_free() it behind the changes that were read by it. */
+void tree_later_init(const struct tree_records *records, struct tree_later *ret_later);
+void tree_later_free(struct tree_later *later);
+
+/* tree_changes_between(): what all records from index `first` on changed, up to index `end`, which is
+ * not among them.
+ *
+ * later: its `at` is at least `end`; it is moved there.  The changes borrow it: they hold until it is
+ * moved again.
+ * Returns 0; -EINVAL: `later` is past `end`; -ENOMEM. */
+int tree_changes_between(const struct tree_records *records, size_t first, size_t end,
+			 struct tree_later *later, struct tree_changes *ret_changes);
+
 void tree_changes_free(struct tree_changes *changes);
 
 #endif

@@ -33,13 +33,16 @@ static int failed(const struct undo_run *run, int error)
 static const struct step *running(const struct undo_run *run)
 {
 	const struct steps *steps = &run->session.steps;
-	const struct step *own = steps_of_caller(steps);
+	const struct step *own = steps_of_caller(steps), *found = NULL;
+	bool *is_running = calloc(steps->count + 1, sizeof(*is_running));
 
-	for (size_t i = 0; run->session.session.segment.header && i < steps->count; i++)
-		if (&steps->steps[i] != own && steps->steps[i].kind == STEP_COMMAND &&
-		    steps_is_running(steps, &steps->steps[i], &run->session.session))
-			return &steps->steps[i];
-	return NULL;
+	if (is_running)
+		steps_running(steps, &run->session.session, is_running);
+	for (size_t i = 0; is_running && i < steps->count && !found; i++)
+		if (is_running[i] && &steps->steps[i] != own)
+			found = &steps->steps[i];
+	free(is_running);
+	return found;
 }
 
 static int check_running(const struct undo_run *run)

@@ -103,7 +103,7 @@ int undo_session_find(const struct config *config, const char *name,
 	int code = find(config, name, ret_session);
 	if (code != EXIT_CODE_OK)
 		return code;
-	int error = steps_read_files(ret_session->journal, &ret_session->steps);
+	int error = steps_read(ret_session->journal, ret_session->undo, &ret_session->steps);
 	if (error < 0) {
 		code = journal_file_failed(ret_session->journal, error);
 		undo_session_close(ret_session);

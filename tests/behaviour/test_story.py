@@ -132,7 +132,8 @@ class Steps(Story):
         report = json.loads(self.seen("report", "--session", "s", "--format", "json", code=0).stdout)
         self.assertEqual([row["command"] for row in report["steps"]["rows"]], ["rm -rf src", "rm e*"])
         self.validate_by("report.schema.json", [report])
-        self.validate_by("story.schema.json", [{"schema": "seen/story/1", "session": "s", "workspace": "/", "damaged": 0,
+        self.validate_by("story.schema.json", [{"schema": "seen/story/1", "session": "s", "workspace": "/", "damaged": 0, "journal": True,
+                                                "lost_records": 0, "without_step": 0,
                                                 "steps": report["steps"]["rows"]}])
         for form in ("text", "md"):
             self.assertIn(b"step by step", self.seen("report", "--session", "s", "--format", form, code=0).stdout)
@@ -148,14 +149,58 @@ class Steps(Story):
         self.seen("story", "--session", "nosuch", code=3)
         self.seen("diff", "--session", "nosuch", code=3)
 
-    def test_what_was_undone_stays_in_the_story(self):
+    def test_after_an_undo(self):
+        """What a step changed does not depend on what was undone since."""
         self.fill()
-        self.run_steps("sed -i s/two/2/ a.txt", "rm -rf src", "chmod 600 a.txt; echo x > last")
-        story, patches = self.steps(), [self.diff("--step", str(number)) for number in (1, 2, 3)]
-        for words in (("--step", "2"), ("--all",)):
-            self.seen("undo", "--session", "s", *words, code=0)
-            self.assertEqual(self.steps(), story)
+        self.run_steps("echo 2 > a.txt; rm -rf src", ["open('own', 'w').write('x\\n')"], "echo 3 >> a.txt; mv own link")
+        steps, patches = self.steps(), [self.diff("--step", str(number)) for number in (1, 2, 3)]
+        self.assertTrue(all(patches))
+        for words in (("undo", "--last"), ("undo", "--all"), ("redo",)):
+            self.seen(*words, "--session", "s", code=0)
+            self.assertEqual(self.steps(), steps, words)
             self.assertEqual([self.diff("--step", str(number)) for number in (1, 2, 3)], patches)
+
+    def test_without_a_journal_or_with_a_part_of_one(self):
+        self.fill()
+        settings = self.home / ".config/seen/seen.ini"
+        settings.write_text("[journal]\nlevel = off\n")
+        self.run_steps("echo 2 > a.txt", ["open('own', 'w').write('x\\n')"])
+        shown = self.seen("story", "--session", "s", code=1)
+        self.assertIn(b"without a journal there are no steps; 2 paths were changed in no known step: `seen diff`", shown.stderr)
+        document = json.loads(self.seen("story", "--session", "s", "--json", code=0).stdout)
+        self.validate_by("story.schema.json", [document])
+        self.assertEqual((document["journal"], document["without_step"], document["steps"]), (False, 2, []))
+        self.assert_leads(self.diff())
+        # Own actions are known by the undo records, too.
+        settings.write_text("[journal]\nexclude = *own\n")
+        self.run_steps(["open('own', 'w').write('y\\n')"], "echo 3 > a.txt", session="excluded")
+        self.assertEqual([(step["kind"], list(self.files(step))) for step in self.steps(session="excluded")],
+                         [("own_action", ["own"]), ("command", ["a.txt"])])
+        # A journal that is full.
+        settings.write_text("[journal]\nmax_bytes = 1048576\n")
+        self.run_steps("echo 4 > a.txt", "for i in {1..20000}; do : < a.txt; done", "echo 5 > a.txt; rm link", session="full")
+        shown = self.seen("story", "--session", "full", code=0)
+        self.assertIn(b"records: steps may be missing; 2 paths were changed in no known step: `seen diff`", shown.stderr)
+        self.assertIn(b"changed in no known step", self.seen("report", "--session", "full", code=0).stdout)
+        self.assertIn("changed", self.files(self.steps(session="full")[0])["a.txt"])
+
+    def test_what_cannot_be_undone_and_why(self):
+        self.fill()
+        os.makedirs(self.work / "node_modules/m")
+        self.file("package.json", b"{}")
+        self.file("node_modules/m/index.js", b"x\n")
+        self.run_steps("rm -rf node_modules", "ls")
+        step, _ = self.steps()
+        self.assertEqual([(item["path"], bool(item["why"])) for item in step["cannot_be_undone"]], [("node_modules", True)])
+        text = self.seen("story", "--session", "s", code=0).stdout.decode()
+        self.assertIn("cannot be undone: node_modules", text)
+        for form in ("text", "md"):
+            shown = self.seen("report", "--session", "s", "--format", form, code=0).stdout.decode()
+            self.assertIn(step["cannot_be_undone"][0]["why"], shown)
+        document = self.json("diff", "--session", "s")
+        self.validate_by("diff.schema.json", [document])
+        self.assertIn(("node_modules", "excluded"), [(item["path"], item["what"]) for item in document["not_carried"]])
+        self.assertIn(b"#   node_modules: nothing is kept below it, since it can be made again\n", self.diff())
 
     def test_damaged_records_are_left_out(self):
         self.fill()

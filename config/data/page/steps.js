@@ -43,6 +43,8 @@ function stepOf(step, diff) {
 function stepsOf(report) {
 	const steps = (report.steps && report.steps.rows) || [];
 	const diffs = JSON.parse($('diffs').textContent);
-	return steps.length ? [make('h3', null, 'Step by step'), steps.map(step => stepOf(step, diffs[step.number])),
-		report.steps.count > steps.length ? paragraph(`The first ${number(steps.length)} of ${number(report.steps.count)}; seen story has all.`) : null] : null;
+	const gap = report.steps && report.steps.without_step;
+	return steps.length || gap ? [make('h3', null, 'Step by step'), steps.map(step => stepOf(step, diffs[step.number])),
+		report.steps.count > steps.length ? paragraph(`The first ${number(steps.length)} of ${number(report.steps.count)}; seen story has all.`) : null,
+		gap ? box('warn', `${plural(gap, 'path')} changed in no known step: seen diff shows what.`) : null] : null;
 }

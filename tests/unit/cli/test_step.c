@@ -109,7 +109,7 @@ Test(step, an_agent_has_commands_and_own_actions)
 	leave(other, 0);
 	write_to(agent);
 	uint64_t last = now;
-	cr_assert_eq(steps_read_files(path, &steps), 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
 	cr_assert_eq(steps.count, 5);
 	expect(1, STEP_OWN, "agent --now");
@@ -144,7 +144,7 @@ Test(step, what_is_forked_for_a_command_belongs_to_it)
 	leave(sort, 0);
 	uint32_t worker = FORK(12, 10, ROLE_AGENT);
 	write_to(worker);
-	cr_assert_eq(steps_read_files(path, &steps), 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
 	cr_assert_eq(steps.count, 2);
 	expect(1, STEP_COMMAND, "sort a > b");
@@ -172,7 +172,7 @@ Test(step, what_started_an_agent_is_no_command)
 	uint32_t inner = START(13, 12, ROLE_AGENT, "inner");
 	uint32_t deep = START(14, 13, ROLE_SHELL, "sh\0-c\0rm x");
 	write_to(deep);
-	cr_assert_eq(steps_read_files(path, &steps), 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
 	cr_assert_eq(steps.count, 2);
 	expect(1, STEP_OWN, "git pull");
@@ -194,7 +194,7 @@ Test(step, without_an_agent_each_program_of_the_command_is_one)
 	uint32_t env = START(11, 10, ROLE_TOOL, "env\0A=1\0sh\0-c\0make x");
 	(void)START(11, 10, ROLE_SHELL, "sh\0-c\0make x");
 	uint32_t make = START(12, 11, ROLE_TOOL, "make\0x");
-	cr_assert_eq(steps_read_files(path, &steps), 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
 	cr_assert_eq(steps.count, 2);
 	expect(1, STEP_OWN, "bash script");
@@ -214,7 +214,7 @@ Test(step, a_run_of_one_command_is_one)
 	flags += 1 << CONTEXT_RUN_SHIFT;
 	uint32_t second = START(20, 1, ROLE_TOOL, "rm\0-r\0z");
 	write_to(second);
-	cr_assert_eq(steps_read_files(path, &steps), 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
 	cr_assert_eq(steps.count, 2);
 	expect(1, STEP_COMMAND, "make x; rm y");
@@ -230,7 +230,7 @@ Test(step, points_are_numbers_or_times)
 {
 	struct step_point point;
 	(void)START(10, 1, ROLE_TOOL, "rm\0x");
-	cr_assert_eq(steps_read_files(path, &steps), 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
 	cr_assert_eq(steps_point(&steps, "1", &point), 0);
 	cr_assert_eq(point.number, 1);
@@ -245,9 +245,9 @@ Test(step, points_are_numbers_or_times)
 
 Test(step, no_journal_has_none)
 {
-	cr_assert_eq(steps_read_files(NULL, &steps), 0);
+	cr_assert_eq(steps_read(NULL, NULL, &steps), 0);
 	cr_assert_eq(steps.count, 0);
 	steps_free(&steps);
-	cr_assert_eq(steps_read_files("/nowhere/journal", &steps), 0);
+	cr_assert_eq(steps_read("/nowhere/journal", NULL, &steps), 0);
 	cr_assert_eq(steps.count, 0);
 }
