@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/child_output.h"
+
 enum {
 	OUTPUT_MAX = 65536, /* bytes of a command's output that are kept */
 	SHOWN_COLUMNS = 46, /* of its beginning that are printed */
@@ -85,8 +87,6 @@ static void become_shell(int output, const char *command)
 static ssize_t run_command(const char *command, char *text)
 {
 	int ends[2], status;
-	size_t length = 0;
-	ssize_t got = 0;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
@@ -94,19 +94,8 @@ static ssize_t run_command(const char *command, char *text)
 	if (child == 0)
 		become_shell(ends[1], command);
 	(void)close(ends[1]);
-	while (child > 0 && length < OUTPUT_MAX - 1) {
-		got = read(ends[0], text + length, OUTPUT_MAX - 1 - length);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		length += (size_t)got;
-	}
-	(void)close(ends[0]);
-	text[length] = '\0';
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return child < 0 || got < 0 ? -1 : (ssize_t)length;
+	ssize_t length = child_output_read(ends[0], child, text, OUTPUT_MAX, &status);
+	return length < 0 ? -1 : length;
 }
 
 static void nap(void)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/child_output.h"
 #include "cli/base/text.h"
 
 enum { COMMAND_BYTES = 4096 };
@@ -21,8 +22,6 @@ static pid_t pager;
 static bool read_git(char *ret_command, size_t capacity)
 {
 	int ends[2], status = 0;
-	size_t length = 0;
-	ssize_t got;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
@@ -35,20 +34,9 @@ static bool read_git(char *ret_command, size_t capacity)
 		_exit(127);
 	}
 	(void)close(ends[1]);
-	while (child > 0 && length + 1 < capacity) {
-		got = read(ends[0], ret_command + length, capacity - 1 - length);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		length += (size_t)got;
-	}
-	(void)close(ends[0]);
-	ret_command[length] = '\0';
+	ssize_t length = child_output_read(ends[0], child, ret_command, capacity, &status);
 	ret_command[strcspn(ret_command, "\n")] = '\0';
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return length >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* False: none is to be started. */

@@ -20,8 +20,7 @@ struct diff_question {
  *
  * fd: of the file, read by pread.  out: open for writing.  Nothing is given but what leads from the
  * one version to the other byte for byte, which is tried; and nothing that is not short
- * (decision_is_short()).  Returns enum diff_status.  Makes files in memory; runs diff(1), from a
- * directory of PATH that is not in the workspace. */
+ * (decision_is_short()).  Returns enum diff_status. */
 int answer_diff(const struct segment *segment, const struct diff_question *question, int fd,
 		int out);
 

@@ -1,6 +1,8 @@
 /* The hunks of a unified diff: see hunks.h. */
 #include "cli/files/hunks.h"
 
+#include <stdint.h>
+
 const struct hunks_style HUNKS_PLAIN = { "", "", "", "" };
 
 /* Where both texts are: the next line of each. */
@@ -121,6 +123,38 @@ void hunks_write(FILE *file, const struct line_script *script, const struct hunk
 
 	while (next_hunk(script, hunk.to, &hunk))
 		write_hunk(file, script, &hunk, style);
+}
+
+/* As write_range(). */
+static uint64_t range_bytes(size_t from, size_t to)
+{
+	int length = to - from == 1 ? snprintf(NULL, 0, "-%zu", from + 1)
+				    : snprintf(NULL, 0, "-%zu,%zu", to > from ? from + 1 : from,
+					       to - from);
+
+	return (uint64_t)length;
+}
+
+/* With the sign before each. */
+static uint64_t lines_bytes(const struct line_list *list, size_t from, size_t to)
+{
+	return list->starts[to] - list->starts[from] + (to - from);
+}
+
+uint64_t hunks_bytes(const struct line_script *script)
+{
+	struct hunk hunk = { { 0, 0 }, { 0, 0 } };
+	uint64_t bytes = 0;
+
+	while (next_hunk(script, hunk.to, &hunk)) {
+		bytes += sizeof("@@  @@\n") + range_bytes(hunk.from.old, hunk.to.old) +
+			 range_bytes(hunk.from.new, hunk.to.new) +
+			 lines_bytes(&script->old, hunk.from.old, hunk.to.old);
+		for (size_t i = hunk.from.new; i < hunk.to.new; i++)
+			if (script->new.changed[i])
+				bytes += lines_bytes(&script->new, i, i + 1);
+	}
+	return bytes;
 }
 
 unsigned hunks_similarity(const struct line_script *script)

@@ -23,6 +23,10 @@ extern const struct hunks_style HUNKS_PLAIN;
  * the errors of `file`. */
 void hunks_write(FILE *file, const struct line_script *script, const struct hunks_style *style);
 
+/* hunks_bytes(): how long what hunks_write() writes would be, where each line ends with a newline;
+ * the texts need not be there. */
+uint64_t hunks_bytes(const struct line_script *script);
+
 /* hunks_similarity(): how much of the larger text the other one has, in percent of bytes; 100 for
  * two that are the same. */
 unsigned hunks_similarity(const struct line_script *script);

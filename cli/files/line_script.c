@@ -20,6 +20,16 @@ enum { EDITS_MIN = 256 };
 
 /* ---- lines ---- */
 
+static int list_alloc(size_t count, struct line_list *ret_list)
+{
+	*ret_list = (struct line_list){
+		.starts = calloc(count + 1, sizeof(*ret_list->starts)),
+		.ids = calloc(count + 1, sizeof(*ret_list->ids)),
+		.changed = calloc(count + 1, sizeof(*ret_list->changed)),
+	};
+	return ret_list->starts && ret_list->ids && ret_list->changed ? 0 : -ENOMEM;
+}
+
 static int list_make(const char *bytes, size_t size, struct line_list *ret_list)
 {
 	size_t count = 0, at = 0;
@@ -28,14 +38,9 @@ static int list_make(const char *bytes, size_t size, struct line_list *ret_list)
 		end = memchr(bytes + at, '\n', size - at);
 		end = end ? end + 1 : bytes + size;
 	}
-	*ret_list = (struct line_list){
-		.bytes = bytes,
-		.starts = calloc(count + 1, sizeof(*ret_list->starts)),
-		.ids = calloc(count + 1, sizeof(*ret_list->ids)),
-		.changed = calloc(count + 1, sizeof(*ret_list->changed)),
-	};
-	if (!ret_list->starts || !ret_list->ids || !ret_list->changed)
+	if (list_alloc(count, ret_list) < 0)
 		return -ENOMEM;
+	ret_list->bytes = bytes;
 	at = 0;
 	for (const char *end; at < size; at = (size_t)(end - bytes)) {
 		end = memchr(bytes + at, '\n', size - at);
@@ -46,28 +51,41 @@ static int list_make(const char *bytes, size_t size, struct line_list *ret_list)
 	return 0;
 }
 
+static int list_of_keys(const struct line_key *keys, size_t count, struct line_list *ret_list)
+{
+	if (list_alloc(count, ret_list) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		ret_list->starts[i + 1] = ret_list->starts[i] + keys[i].bytes + 1;
+	ret_list->count = count;
+	return 0;
+}
+
 /* A line that stands for all equal ones: its id is its place in the table. */
 struct line {
-	const char *bytes;
+	const char *bytes; /* NULL: not there */
 	size_t size;
 	uint64_t hash;
 	unsigned texts; /* bits: 1 the old one has it, 2 the new one */
 };
 
-static uint32_t id_of(struct line *table, size_t mask, const char *bytes, size_t size,
-		      unsigned text)
+static uint32_t id_of(struct line *table, size_t mask, const struct line *line)
 {
-	uint64_t hash = XXH3_64bits(bytes, size);
-	size_t at = (size_t)hash & mask;
+	size_t at = (size_t)line->hash & mask;
 
-	while (table[at].texts && (table[at].hash != hash || table[at].size != size ||
-				   memcmp(table[at].bytes, bytes, size) != 0))
+	while (table[at].texts &&
+	       (table[at].hash != line->hash || table[at].size != line->size ||
+		(line->bytes && memcmp(table[at].bytes, line->bytes, line->size) != 0)))
 		at = (at + 1) & mask;
-	table[at] = (struct line){ bytes, size, hash, table[at].texts | text };
+	unsigned texts = table[at].texts | line->texts;
+	table[at] = *line;
+	table[at].texts = texts;
 	return (uint32_t)at;
 }
 
-static int number_lines(struct line_script *script, struct line **ret_table)
+/* keys: of both texts; NULL: the texts are there. */
+static int number_lines(struct line_script *script, const struct line_key *const *keys,
+			struct line **ret_table)
 {
 	size_t capacity = 64, lines = script->old.count + script->new.count;
 
@@ -79,11 +97,17 @@ static int number_lines(struct line_script *script, struct line **ret_table)
 	if (!table)
 		return -ENOMEM;
 	struct line_list *lists[] = { &script->old, &script->new };
-	for (unsigned text = 0; text < 2; text++)
-		for (size_t i = 0; i < lists[text]->count; i++)
-			lists[text]->ids[i] = id_of(
-				table, capacity - 1, lists[text]->bytes + lists[text]->starts[i],
-				lists[text]->starts[i + 1] - lists[text]->starts[i], 1U << text);
+	for (unsigned text = 0; text < 2; text++) {
+		struct line_list *list = lists[text];
+		for (size_t i = 0; i < list->count; i++) {
+			struct line line = { .size = list->starts[i + 1] - list->starts[i],
+					     .texts = 1U << text };
+			if (!keys)
+				line.bytes = list->bytes + list->starts[i];
+			line.hash = keys ? keys[text][i].hash : XXH3_64bits(line.bytes, line.size);
+			list->ids[i] = id_of(table, capacity - 1, &line);
+		}
+	}
 	*ret_table = table;
 	return 0;
 }
@@ -333,27 +357,43 @@ static size_t count_changed(const struct line_list *list)
 	return count;
 }
 
+static int compare_lists(struct line_script *script, const struct line_key *const *keys)
+{
+	struct line *table = NULL;
+	int error = number_lines(script, keys, &table);
+
+	if (error == 0)
+		error = search_all(script, table);
+	free(table);
+	if (error < 0)
+		return error;
+	slide(&script->old);
+	slide(&script->new);
+	script->removed = count_changed(&script->old);
+	script->added = count_changed(&script->new);
+	return 0;
+}
+
 int line_script_make(const char *old, size_t old_bytes, const char *new, size_t new_bytes,
 		     struct line_script *ret_script)
 {
-	struct line *table = NULL;
-
 	*ret_script = (struct line_script){ .removed = 0 };
 	int error = list_make(old, old_bytes, &ret_script->old);
 	if (error == 0)
 		error = list_make(new, new_bytes, &ret_script->new);
+	return error < 0 ? error : compare_lists(ret_script, NULL);
+}
+
+int line_script_of_keys(const struct line_key *old, size_t old_count, const struct line_key *new,
+			size_t new_count, struct line_script *ret_script)
+{
+	const struct line_key *const keys[] = { old, new };
+
+	*ret_script = (struct line_script){ .removed = 0 };
+	int error = list_of_keys(old, old_count, &ret_script->old);
 	if (error == 0)
-		error = number_lines(ret_script, &table);
-	if (error == 0)
-		error = search_all(ret_script, table);
-	free(table);
-	if (error < 0)
-		return error;
-	slide(&ret_script->old);
-	slide(&ret_script->new);
-	ret_script->removed = count_changed(&ret_script->old);
-	ret_script->added = count_changed(&ret_script->new);
-	return 0;
+		error = list_of_keys(new, new_count, &ret_script->new);
+	return error < 0 ? error : compare_lists(ret_script, keys);
 }
 
 static void list_free(struct line_list *list)

@@ -8,10 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A line of which the text is not there. */
+struct line_key {
+	uint32_t hash;  /* two lines are the same where both are */
+	uint32_t bytes; /* newline not counted */
+};
+
 /* A text by its lines, each with its newline; the last one may have none. */
 struct line_list {
-	const char *bytes;
-	size_t *starts; /* count + 1: where each line begins, and the end of the text */
+	const char *bytes; /* NULL: the text is not there */
+	size_t *starts;    /* count + 1: where each line begins, and the end of the text */
 	size_t count;
 	uint32_t *ids; /* of both texts of a script: two lines are equal where these are */
 	bool *changed; /* of the old text: removed; of the new one: added */
@@ -30,6 +36,11 @@ struct line_script {
  * 2^31 lines in all. */
 int line_script_make(const char *old, size_t old_bytes, const char *new, size_t new_bytes,
 		     struct line_script *ret_script);
+
+/* line_script_of_keys(): compares two texts by what is known of their lines.  As
+ * line_script_make(). */
+int line_script_of_keys(const struct line_key *old, size_t old_count, const struct line_key *new,
+			size_t new_count, struct line_script *ret_script);
 
 void line_script_free(struct line_script *script);
 

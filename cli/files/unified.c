@@ -1,70 +1,8 @@
 /* Unified diffs: see unified.h. */
 #include "cli/files/unified.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* ---- making ---- */
-
-enum {
-	CANNOT_EXECUTE = 126,
-	NOT_FOUND = 127
-}; /* as a shell says it; diff(1) itself ends with 0, 1 or 2 */
-
-static void run(const char *const words[], int out, uint64_t limit_bytes, pid_t parent)
-{
-	struct rlimit limit = { limit_bytes, limit_bytes };
-
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Beyond the limit, the signal is to end it. */
-	(void)signal(SIGXFSZ, SIG_DFL);
-	if (getppid() != parent || (out >= 0 && dup2(out, STDOUT_FILENO) < 0) ||
-	    (limit_bytes && setrlimit(RLIMIT_FSIZE, &limit) < 0))
-		_exit(CANNOT_EXECUTE);
-	(void)execvp(words[0], (char *const *)(uintptr_t)words);
-	_exit(errno == ENOENT ? NOT_FOUND : CANNOT_EXECUTE);
-}
-
-int unified_make(const char *old_path, const char *new_path, const char *old_label,
-		 const char *new_label, int out, uint64_t limit_bytes)
-{
-	const char *const words[] = { "diff",    "-u", "-L",     old_label, "-L",
-				      new_label, "--", old_path, new_path,  NULL };
-	int status;
-
-	(void)fflush(NULL);
-	pid_t parent = getpid(), child = fork();
-	if (child == 0)
-		run(words, out, limit_bytes, parent);
-	if (child < 0)
-		return -errno;
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	if (WIFSIGNALED(status))
-		return WTERMSIG(status) == SIGXFSZ   ? -EFBIG
-		       : WTERMSIG(status) == SIGPIPE ? -EPIPE
-						     : -EIO;
-	switch (WEXITSTATUS(status)) {
-	case 0:
-		return 0;
-	case 1:
-		return 1;
-	case NOT_FOUND:
-		return -ENOENT;
-	default:
-		return -EIO;
-	}
-}
-
-/* ---- applying ---- */
 
 /* A text that is gone through line by line. */
 struct lines {

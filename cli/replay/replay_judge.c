@@ -1,5 +1,6 @@
 /* The decision made over: see replay_judge.h. */
 #include "cli/replay/replay_judge.h"
+#include "cli/files/hunks.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +11,6 @@
 #include <xxhash.h>
 
 #include "cli/base/tokens.h"
-#include "cli/replay/line_diff.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"
@@ -226,10 +226,13 @@ int judge_asking(struct replay *replay, const struct judged_asking *asking, cons
 static uint64_t diff_bytes(const struct record *record, const struct shown *shown)
 {
 	size_t count;
-	struct shown_line *lines = memory_whole(record, &count);
-	uint64_t bytes = lines ? line_diff_bytes(lines, count, shown->lines, shown->count)
-			       : UINT64_MAX;
+	struct line_script script = { .removed = 0 };
+	struct line_key *lines = memory_whole(record, &count);
+	bool is_known = lines &&
+			line_script_of_keys(lines, count, shown->lines, shown->count, &script) == 0;
+	uint64_t bytes = is_known ? hunks_bytes(&script) : UINT64_MAX;
 
+	line_script_free(&script);
 	free(lines);
 	return bytes;
 }

@@ -240,13 +240,13 @@ static const struct memory_line *line_at(const struct record *record, uint64_t n
 		       : NULL;
 }
 
-static bool same_line(const struct memory_line *known, const struct shown_line *line)
+static bool same_line(const struct memory_line *known, const struct line_key *line)
 {
 	return known && known->line.hash == line->hash && known->line.bytes == line->bytes;
 }
 
 static bool is_known(const struct file *file, const struct scope *scope, uint64_t number,
-		     const struct shown_line *line, enum knowers who)
+		     const struct line_key *line, enum knowers who)
 {
 	for (const struct record *record = file->records; record; record = record->next) {
 		const struct memory_line *known = line_at(record, number);
@@ -287,10 +287,10 @@ bool memory_line_ranges(const struct settings *settings, const struct file *file
 	return shown->count > 0;
 }
 
-struct shown_line *memory_whole(const struct record *record, size_t *ret_count)
+struct line_key *memory_whole(const struct record *record, size_t *ret_count)
 {
 	size_t count = record->whole_lines ? record->whole_count : record->line_count;
-	struct shown_line *lines = malloc((count + 1) * sizeof(*lines));
+	struct line_key *lines = malloc((count + 1) * sizeof(*lines));
 
 	for (size_t i = 0; lines && i < count; i++)
 		lines[i] = record->whole_lines ? record->whole_lines[i] : record->lines[i].line;

@@ -41,7 +41,7 @@ struct delivered_at {
 
 /* A line as it was given last: its text, and the index of its `given`. */
 struct memory_line {
-	struct shown_line line;
+	struct line_key line;
 	uint32_t given_at; /* from 1; 0: the line was not given */
 };
 
@@ -63,7 +63,7 @@ struct record {
 	/* As it was given whole last. */
 	bool has_whole;
 	uint64_t whole_version;
-	struct shown_line *
+	struct line_key *
 		whole_lines; /* where parts of another version were given since; NULL: `lines` are it */
 	size_t whole_count;
 	struct delivered_at whole;
@@ -170,7 +170,7 @@ int memory_deliver(struct record *record, const struct shown *shown,
 
 /* memory_whole(): the lines of the file as it was given whole last.  Returns them, to be freed;
  * NULL without memory. */
-struct shown_line *memory_whole(const struct record *record, size_t *ret_count);
+struct line_key *memory_whole(const struct record *record, size_t *ret_count);
 
 /* memory_forget(): nothing of it counts any more. */
 void memory_forget(struct record *record);

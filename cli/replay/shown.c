@@ -66,14 +66,14 @@ static int add_line(struct shown *shown, const char *text, size_t bytes)
 		bytes--;
 	if (shown->count == shown->capacity) {
 		size_t capacity = shown->capacity ? shown->capacity * 2 : 256;
-		struct shown_line *grown = realloc(shown->lines, capacity * sizeof(*grown));
+		struct line_key *grown = realloc(shown->lines, capacity * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		shown->lines = grown;
 		shown->capacity = capacity;
 	}
 	uint64_t hash = XXH3_64bits(text, bytes);
-	shown->lines[shown->count++] = (struct shown_line){ (uint32_t)hash, (uint32_t)bytes };
+	shown->lines[shown->count++] = (struct line_key){ (uint32_t)hash, (uint32_t)bytes };
 	uint64_t both[2] = { shown->version, hash };
 	shown->version_before = shown->version;
 	shown->version = XXH3_64bits(both, sizeof(both));

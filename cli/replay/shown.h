@@ -15,13 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct shown_line {
-	uint32_t hash;
-	uint32_t bytes; /* newline not counted */
-};
+#include "cli/files/line_script.h"
 
 struct shown {
-	struct shown_line *lines;
+	struct line_key *lines;
 	size_t count, capacity;
 	uint64_t first;          /* number of the first one, from 1 */
 	bool whole;              /* they are all that the file has */

@@ -144,7 +144,8 @@ struct diffs {
 	size_t left;
 };
 
-/* What fits of a text, whole lines, and a line that says so where it is not all; NULL: no memory. */
+/* What fits of a text, whole lines, and a line that says so where it is not all.  NULL: no
+ * memory. */
 static char *cut(const char *text, size_t size, size_t most, uint32_t step)
 {
 	const char *end = size <= most ? text + size : most ? memrchr(text, '\n', most) : NULL;
@@ -172,7 +173,7 @@ static int add_diff(const struct tree_records *records, const struct step *step,
 	int error = file ? diff_print_patch(file, records, set, &PATCH_PLAIN) : -ENOMEM;
 	if (file && fclose(file) != 0)
 		error = -ENOMEM;
-	if (error == 0 && size) {
+	if (error == 0 && text && size) {
 		shown = cut(text, size, most, step->number);
 		diffs->left -= size < most ? size : most;
 		(void)snprintf(number, sizeof(number), "%u", step->number);

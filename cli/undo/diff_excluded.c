@@ -18,8 +18,7 @@ static bool is_meant(const char *path, const struct diff_filter *filter)
 static bool is_listed(const struct diff_set *set, const char *path)
 {
 	for (size_t i = 0; i < set->omitted_count; i++)
-		if (set->omitted[i].why == DIFF_EXCLUDED &&
-		    strcmp(set->omitted[i].path, path) == 0)
+		if (set->omitted[i].why == DIFF_EXCLUDED && strcmp(set->omitted[i].path, path) == 0)
 			return true;
 	return false;
 }
@@ -36,9 +35,9 @@ int diff_excluded_add(const struct tree_records *records, size_t first, size_t e
 		const struct tree_record *record = &records->records[i];
 		const char *below = record->path + length + 1;
 		if (record->kind != PACK_EXCLUDED || record->operation ||
-		    !argument_is_below(record->path, filter->workspace) ||
-		    !record->path[length] || !is_meant(record->path, filter) ||
-		    (wants && !wants(record, data)) || is_listed(set, below))
+		    !argument_is_below(record->path, filter->workspace) || !record->path[length] ||
+		    !is_meant(record->path, filter) || (wants && !wants(record, data)) ||
+		    is_listed(set, below))
 			continue;
 		error = diff_set_omit(set, DIFF_EXCLUDED, below,
 				      "nothing is kept below it, since it can be made again");

@@ -32,6 +32,25 @@ static int read_pair(const struct tree_records *records, struct diff_set *set,
 	return error < 0 ? error : 1;
 }
 
+/* Calls a function for each file that differs.  Returns 0, -ENOMEM, or what it returned. */
+static int visit_pairs(const struct tree_records *records, struct diff_set *set,
+		       int (*visit)(const struct diff_file *file, const struct patch_pair *pair,
+				    void *data),
+		       void *data)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < set->count && error >= 0; i++) {
+		struct diff_pair pair;
+		error = read_pair(records, set, &set->files[i], &pair);
+		if (error != 0)
+			continue;
+		error = visit(&set->files[i], &pair.pair, data);
+		diff_pair_free(&pair);
+	}
+	return error < 0 ? error : 0;
+}
+
 bool diff_print_is_whole(const struct diff_set *set)
 {
 	for (size_t i = 0; i < set->omitted_count; i++)
@@ -54,21 +73,27 @@ static void print_omitted(FILE *file, const struct diff_set *set, const char *ma
 	}
 }
 
+struct patch_output {
+	FILE *file;
+	const struct patch_style *style;
+};
+
+static int write_pair(const struct diff_file *file, const struct patch_pair *pair, void *data)
+{
+	const struct patch_output *output = data;
+
+	(void)file;
+	(void)patch_write(output->file, pair, output->style);
+	return 0;
+}
+
 int diff_print_patch(FILE *file, const struct tree_records *records, struct diff_set *set,
 		     const struct patch_style *style)
 {
+	struct patch_output output = { file, style };
+
 	print_omitted(file, set, "# ");
-	for (size_t i = 0; i < set->count; i++) {
-		struct diff_pair pair;
-		int error = read_pair(records, set, &set->files[i], &pair);
-		if (error < 0)
-			return error;
-		if (error)
-			continue;
-		(void)patch_write(file, &pair.pair, style);
-		diff_pair_free(&pair);
-	}
-	return 0;
+	return visit_pairs(records, set, write_pair, &output);
 }
 
 /* ---- the table ---- */
@@ -97,27 +122,20 @@ static char *name_of(const struct diff_file *file)
 	return fclose(stream) == 0 ? text : NULL;
 }
 
-static int make_rows(const struct tree_records *records, struct diff_set *set, struct row *rows,
-		     size_t *ret_count)
+struct rows {
+	struct row *rows;
+	size_t count;
+};
+
+static int add_row(const struct diff_file *file, const struct patch_pair *pair, void *data)
 {
-	*ret_count = 0;
-	for (size_t i = 0; i < set->count; i++) {
-		struct diff_pair pair;
-		int error = read_pair(records, set, &set->files[i], &pair);
-		if (error < 0)
-			return error;
-		if (error)
-			continue;
-		const struct patch_pair *found = &pair.pair;
-		struct row *row = &rows[*ret_count];
-		*row = (struct row){ name_of(&set->files[i]), found->old.size, found->new.size,
-				     found->removed,          found->added,    found->is_binary };
-		diff_pair_free(&pair);
-		if (!row->name)
-			return -ENOMEM;
-		++*ret_count;
-	}
-	return 0;
+	struct rows *rows = data;
+	struct row *row = &rows->rows[rows->count];
+
+	*row = (struct row){ name_of(file), pair->old.size, pair->new.size,
+			     pair->removed, pair->added,    pair->is_binary };
+	rows->count += row->name != NULL;
+	return row->name ? 0 : -ENOMEM;
 }
 
 /* As many of the graph's columns as there are lines, or, where they do not fit, their part of
@@ -212,19 +230,18 @@ static void print_rows(FILE *file, const struct row *rows, size_t count,
 int diff_print_stat(FILE *file, const struct tree_records *records, struct diff_set *set,
 		    const struct patch_style *style, unsigned columns)
 {
-	struct row *rows = calloc(set->count + 1, sizeof(*rows));
-	size_t count = 0;
+	struct rows rows = { calloc(set->count + 1, sizeof(*rows.rows)), 0 };
 
-	if (!rows)
+	if (!rows.rows)
 		return -ENOMEM;
-	int error = make_rows(records, set, rows, &count);
+	int error = visit_pairs(records, set, add_row, &rows);
 	if (error == 0) {
-		print_rows(file, rows, count, style, columns);
+		print_rows(file, rows.rows, rows.count, style, columns);
 		print_omitted(file, set, " ");
 	}
-	for (size_t i = 0; i < count; i++)
-		free(rows[i].name);
-	free(rows);
+	for (size_t i = 0; i < rows.count; i++)
+		free(rows.rows[i].name);
+	free(rows.rows);
 	return error;
 }
 
@@ -261,22 +278,21 @@ static json_t *object_of(const struct diff_file *file, const struct patch_pair *
 	return object;
 }
 
+static int add_object(const struct diff_file *file, const struct patch_pair *pair, void *data)
+{
+	(void)json_array_append_new(data, object_of(file, pair));
+	return 0;
+}
+
 int diff_print_json(json_t *document, const struct tree_records *records, struct diff_set *set)
 {
 	json_t *files = json_array(), *omitted = json_array();
+	int error = visit_pairs(records, set, add_object, files);
 
-	for (size_t i = 0; i < set->count; i++) {
-		struct diff_pair pair;
-		int error = read_pair(records, set, &set->files[i], &pair);
-		if (error < 0) {
-			json_decref(files);
-			json_decref(omitted);
-			return error;
-		}
-		if (error)
-			continue;
-		(void)json_array_append_new(files, object_of(&set->files[i], &pair.pair));
-		diff_pair_free(&pair);
+	if (error < 0) {
+		json_decref(files);
+		json_decref(omitted);
+		return error;
 	}
 	for (size_t i = 0; i < set->omitted_count; i++) {
 		json_t *object = json_object();

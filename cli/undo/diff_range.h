@@ -14,7 +14,8 @@ struct diff_request {
 	char *const *paths; /* absolute, ended by NULL; NULL: all */
 };
 
-/* Called once with what was changed, which holds during the call.  Returns 0 or a negative errno. */
+/* Called once with what was changed, which holds during the call.  Returns 0 or a negative
+ * errno. */
 struct diff_visitor {
 	int (*visit)(const struct tree_records *records, struct diff_set *set, void *data);
 	void *data;

@@ -29,8 +29,8 @@ enum diff_omission {
 	DIFF_TIMES,
 	DIFF_ATTRIBUTES,
 	DIFF_HARD_LINK,
-	DIFF_SPECIAL, /* a device, a FIFO, a socket */
-	DIFF_UNKNOWN, /* content or state is not known: the patch is not whole */
+	DIFF_SPECIAL,  /* a device, a FIFO, a socket */
+	DIFF_UNKNOWN,  /* content or state is not known: the patch is not whole */
 	DIFF_EXCLUDED, /* what lies below it is not kept: what changed there is not known */
 	DIFF_OMISSION_COUNT,
 };

@@ -67,8 +67,8 @@ struct steps {
 
 /* steps_read(): the steps of a session.
  *
- * journal: path of its journal; NULL, or none there: there are no steps.  undo: its directory of undo
- * records, which need not be there; NULL: none.  ret_steps: steps_free() it in any case.
+ * journal: path of its journal; NULL, or none there: there are no steps.  undo: its directory of
+ * undo records, which need not be there; NULL: none.  ret_steps: steps_free() it in any case.
  * Returns 0; -ENOMEM; the errors of events_open(), but for a journal that does not exist.  Undo
  * records that cannot be read count as none. */
 int steps_read(const char *journal, const char *undo, struct steps *ret_steps);

@@ -1,7 +1,7 @@
 /*
  * What each step of a session changed, as files with two sides (diff_set.h): the state before the
- * step's first undo record against the one behind its last.  Of what other steps did meanwhile it has
- * nothing, but where that is the same file.
+ * step's first undo record against the one behind its last.  Of what other steps did meanwhile it
+ * has nothing, but where that is the same file.
  *
  * All steps are visited in one walk through the records, the one that ended last first.
  */

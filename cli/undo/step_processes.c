@@ -51,19 +51,30 @@ static void *grown(void *array, size_t count, size_t *capacity, size_t item_byte
 
 /* ---- finding ---- */
 
-uint32_t step_processes_find(const struct step_processes *processes, uint32_t number)
+/* The index of the item with that number, in an array by numbers; STEP_NONE.  numbers: that of its
+ * first item, stride bytes before that of the next. */
+static uint32_t find_number(const uint32_t *numbers, size_t stride, size_t count, uint64_t number)
 {
-	size_t low = 0, high = processes->count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (processes->rows[middle].number < number)
+		uint32_t found = *(const uint32_t *)((const char *)numbers + middle * stride);
+		if (found == number)
+			return (uint32_t)middle;
+		if (found < number)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < processes->count && processes->rows[low].number == number ? (uint32_t)low
-									       : STEP_NONE;
+	return STEP_NONE;
+}
+
+uint32_t step_processes_find(const struct step_processes *processes, uint32_t number)
+{
+	return processes->count ? find_number(&processes->rows->number, sizeof(*processes->rows),
+					      processes->count, number)
+				: STEP_NONE;
 }
 
 /* The newest process of a pid, that has not ended if `lives`. */
@@ -80,18 +91,13 @@ static uint32_t newest_of(const struct reading *reading, uint32_t pid, uint64_t 
 
 static const struct announcement *announcement_of(const struct reading *reading, uint64_t number)
 {
-	size_t low = 0, high = reading->announcement_count;
+	const struct announcement *all = reading->announcements;
+	uint32_t index = reading->announcement_count
+				 ? find_number(&all->number, sizeof(*all),
+					       reading->announcement_count, number)
+				 : STEP_NONE;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (reading->announcements[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < reading->announcement_count && reading->announcements[low].number == number
-		       ? &reading->announcements[low]
-		       : NULL;
+	return index == STEP_NONE ? NULL : &all[index];
 }
 
 /* What a process was copied from, stood in its place, or started it. */
@@ -316,7 +322,7 @@ int step_processes_read(const char *journal, size_t max, struct step_processes *
 
 /* ---- undo records ---- */
 
-/* Does a record tell of a change, as it is made? */
+/* Is it the record of a change that was made? */
 static bool is_recorded_change(const struct pack_record *record)
 {
 	return record->kind != PACK_AFTER && record->kind != PACK_OPEN &&

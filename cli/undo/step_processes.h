@@ -66,7 +66,7 @@ void step_processes_free(struct step_processes *processes);
 /* step_processes_find(): the row of a process; STEP_NONE. */
 uint32_t step_processes_find(const struct step_processes *processes, uint32_t number);
 
-/* step_processes_add_records(): adds the changes that undo records tell: the journal may leave files
+/* step_processes_add_records(): adds the changes of the undo records: the journal may leave files
  * out.  undo: directory of the records.  Returns 0 or -ENOMEM; what cannot be read is left out. */
 int step_processes_add_records(struct step_processes *processes, const char *undo);
 

@@ -129,8 +129,7 @@ static struct story_file *find_file(struct story_step *step, size_t sorted, cons
 }
 
 /* What a patch cannot carry is a change, too. */
-static int add_omitted(struct story_step *step, size_t sorted,
-		       const struct diff_omitted *omitted)
+static int add_omitted(struct story_step *step, size_t sorted, const struct diff_omitted *omitted)
 {
 	const char *note = omitted->text;
 	struct story_file *row;
@@ -221,8 +220,7 @@ static int count_without_step(struct story *story, const struct steps *steps)
 		return -ENOMEM;
 	for (size_t i = 0; i < records->count; i++) {
 		const struct tree_record *record = &records->records[i];
-		if (is_change(record) &&
-		    !steps_of_change(steps, record->process, record->time_ns))
+		if (is_change(record) && !steps_of_change(steps, record->process, record->time_ns))
 			paths[count++] = record->path;
 	}
 	qsort(paths, count, sizeof(const char *), by_text);
@@ -238,12 +236,14 @@ const char *story_gaps(const struct story *story, char *ret_text)
 
 	ret_text[0] = '\0';
 	if (story->without_step)
-		(void)snprintf(what, sizeof(what), "%s path%s changed in no known step: `seen diff`",
+		(void)snprintf(what, sizeof(what),
+			       "%s path%s changed in no known step: `seen diff`",
 			       text_number(story->without_step, changed),
 			       story->without_step == 1 ? " was" : "s were");
 	if (!story->has_journal)
-		(void)snprintf(ret_text, STORY_GAPS_BYTES, "without a journal there are no steps%s%s",
-			       what[0] ? "; " : "", what);
+		(void)snprintf(ret_text, STORY_GAPS_BYTES,
+			       "without a journal there are no steps%s%s", what[0] ? "; " : "",
+			       what);
 	else if (story->lost_records)
 		(void)snprintf(ret_text, STORY_GAPS_BYTES,
 			       "the journal had no room for %s record%s: steps may be missing%s%s",

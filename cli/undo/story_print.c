@@ -188,9 +188,9 @@ void story_print(const struct story *story, const struct story_wish *wish, struc
 /* What cannot be undone, and why. */
 static void print_lost(const struct story *story, size_t top, struct sheet *sheet)
 {
-	static const struct sheet_column TABLE[] = {
-		{ "STEP", 4 }, { "CANNOT BE UNDONE", -24 }, { "WHY", 0 }
-	};
+	static const struct sheet_column TABLE[] = { { "STEP", 4 },
+						     { "CANNOT BE UNDONE", -24 },
+						     { "WHY", 0 } };
 	char number[STORY_WORD_BYTES];
 	size_t count = 0;
 
@@ -214,10 +214,10 @@ static void print_lost(const struct story *story, size_t top, struct sheet *shee
 
 void story_print_table(const struct story *story, size_t top, struct sheet *sheet)
 {
-	static const struct sheet_column TABLE[] = { { "STEP", 4 },   { "TIME", -8 },
-						     { "EXIT", 4 },   { "MADE", 4 },
+	static const struct sheet_column TABLE[] = { { "STEP", 4 },    { "TIME", -8 },
+						     { "EXIT", 4 },    { "MADE", 4 },
 						     { "CHANGED", 7 }, { "REMOVED", 7 },
-						     { "LINES", 10 }, { "COMMAND", 0 } };
+						     { "LINES", 10 },  { "COMMAND", 0 } };
 	char gaps[STORY_GAPS_BYTES];
 	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
 		status[STORY_WORD_BYTES];

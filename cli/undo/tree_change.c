@@ -307,7 +307,7 @@ void tree_later_free(struct tree_later *later)
 	later->walk = NULL;
 }
 
-static int take_back_until(const struct tree_records *records, size_t end, struct tree_later *later)
+static int walk_until(const struct tree_records *records, size_t end, struct tree_later *later)
 {
 	int error = later->at < end ? -EINVAL : 0;
 
@@ -328,7 +328,7 @@ static int read_range(const struct tree_records *records, size_t first, size_t e
 	struct reading reading = { .walk = tree_walk_new(),
 				   .changes = ret_changes,
 				   .list_moved = range->list_moved };
-	int error = reading.walk ? take_back_until(records, end, later) : -ENOMEM;
+	int error = reading.walk ? walk_until(records, end, later) : -ENOMEM;
 
 	*ret_changes = (struct tree_changes){ .walk = reading.walk };
 	reading.base = ret_changes->base = later->walk;

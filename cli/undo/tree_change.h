@@ -88,11 +88,11 @@ struct tree_later {
 void tree_later_init(const struct tree_records *records, struct tree_later *ret_later);
 void tree_later_free(struct tree_later *later);
 
-/* tree_changes_between(): what all records from index `first` on changed, up to index `end`, which is
- * not among them.
+/* tree_changes_between(): what all records from index `first` on changed, up to index `end`, which
+ * is not among them.
  *
- * later: its `at` is at least `end`; it is moved there.  The changes borrow it: they hold until it is
- * moved again.
+ * later: its `at` is at least `end`; it is moved there.  The changes borrow it: they hold until it
+ * is moved again.
  * Returns 0; -EINVAL: `later` is past `end`; -ENOMEM. */
 int tree_changes_between(const struct tree_records *records, size_t first, size_t end,
 			 struct tree_later *later, struct tree_changes *ret_changes);

@@ -66,7 +66,7 @@ class Host(Case):
         self.assertEqual(sorted(os.listdir(self.session.workspace)), before)
         processes = self.session.status()["processes"]
         self.assertEqual(processes["unobserved"], 0)
-        if VIA == "preload":  # the supervisor sees the program and diff(1), which belong to no agent
+        if VIA == "preload":  # the supervisor sees the program, which belongs to no agent
             self.assertEqual(processes["unattached"], 0)
 
 

@@ -1,6 +1,5 @@
 /*
- * What changed in a file, instead of the file: told by the program (`seen answer diff`), which runs
- * diff(1).
+ * What changed in a file, instead of the file: told by the program (`seen answer diff`).
  *
  * A viewer is a stranger's process, and must not notice: only we wait for the child, and no
  * SIGCHLD comes.  A child that was started with no signal for its end is what wait() does not see;
@@ -179,17 +178,13 @@ static int check(int fd, const struct answer *answer, struct version *ret_versio
 static int make(int fd, const char *path, const struct answer *answer, uint64_t patience_ns,
 		struct version *ret_version)
 {
-	extern char **environ;
-	static const char PATH[] = "PATH";
 	char program[SEGMENT_PATH_BYTES], before[CONTENTS_NAME_BYTES], now[CONTENTS_NAME_BYTES];
 	char given[DECIMAL_BYTES_MAX + 1];
 	char *words[] = { program, (char *)"answer", (char *)"--", (char *)"diff",
 			  /* SEEN_SESSION=DIRECTORY */
 			  shim.session + sizeof("SEEN_SESSION=") - 1, before, now, given,
 			  (char *)(uintptr_t)path, NULL };
-	const char *search = variable(environ, PATH);
-	/* The whole entry, from its name on; without one there is nowhere to look for diff(1). */
-	char *environment[] = { search ? (char *)(uintptr_t)(search - sizeof(PATH)) : NULL, NULL };
+	char *environment[] = { NULL };
 
 	if (!program_path(program, sizeof(program)))
 		return -ENOENT;

@@ -14,8 +14,8 @@
 
 #include "cli/undo/place.h"
 #include "cli/undo/tree_change.h"
-#include "cli/undo/tree_walk.h"
 #include "cli/undo/tree_memory.h"
+#include "cli/undo/tree_walk.h"
 #include "fuzz.h"
 #include "tracker/content/version.h"
 
@@ -418,7 +418,8 @@ static void check_all(const struct tree_changes *changes, const struct point *be
 				  "%s is new, and not listed", behind->paths[i].path);
 }
 
-/* The same of neighbouring ranges, the youngest first, in one walk: each record is taken back twice. */
+/* The same of neighbouring ranges, the youngest first, in one walk: each record is taken back
+ * twice. */
 static void check_neighbours(void)
 {
 	const struct tree_records *list = &history->list;
@@ -430,7 +431,8 @@ static void check_neighbours(void)
 	for (size_t to = POINTS_MAX - 1; to > 0; to--) {
 		const struct point *before = &history->points[to - 1];
 		const struct point *behind = &history->points[to];
-		size_t first = before->place / PACK_UNIT_BYTES, end = behind->place / PACK_UNIT_BYTES;
+		size_t first = before->place / PACK_UNIT_BYTES,
+		       end = behind->place / PACK_UNIT_BYTES;
 		cr_assert_eq(tree_changes_between(list, first, end, &later, &changes), 0);
 		check_all(&changes, before, behind);
 		walked += changes.records;

@@ -1,4 +1,4 @@
-/* unified.h: what a diff leads to, and what diff(1) says. */
+/* unified.h: what a diff leads to. */
 #include <criterion/criterion.h>
 
 #include "cli/files/unified.h"
@@ -88,69 +88,4 @@ Test(unified, cut_anywhere)
 			length == sizeof(DIFF) - 1, "%zu", length);
 		free(part);
 	}
-}
-
-/* ---- diff(1) ---- */
-
-static struct world world;
-
-static void start(void)
-{
-	world_open(&world, NULL);
-	write_path(world_path(&world, "a"), "a\nb\n", 4);
-	write_path(world_path(&world, "b"), "a\nB\n", 4);
-}
-
-static void stop(void)
-{
-	world_close(&world);
-}
-
-TestSuite(unified_make, .init = start, .fini = stop);
-
-static int make(const char *old, const char *new, uint64_t limit_bytes, char *ret_text,
-		size_t capacity)
-{
-	int out = open(world_path(&world, "out"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	must(out >= 0);
-	int got = unified_make(world_path(&world, old), world_path(&world, new), "old", "new", out,
-			       limit_bytes);
-	ssize_t count = pread(out, ret_text, capacity - 1, 0);
-	must(count >= 0 && close(out) == 0);
-	ret_text[count] = '\0';
-	return got;
-}
-
-Test(unified_make, what_it_says)
-{
-	char text[256];
-	cr_assert_eq(make("a", "b", 0, text, sizeof(text)), 1);
-	cr_assert_str_eq(text, "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n");
-	cr_assert_eq(make("a", "a", 0, text, sizeof(text)), 0);
-	cr_assert_str_eq(text, "");
-	cr_assert_eq(make("a", "missing", 0, text, sizeof(text)), -EIO);
-}
-
-Test(unified_make, limit)
-{
-	char text[256];
-	cr_assert_eq(make("a", "b", 41, text, sizeof(text)), 1);
-	cr_assert_eq(strlen(text), 41);
-	cr_assert_eq(make("a", "b", 40, text, sizeof(text)), -EFBIG);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	cr_assert_eq(make("a", "b", 40, text, sizeof(text)), -EFBIG);
-}
-
-Test(unified_make, no_program)
-{
-	char text[256];
-	must(setenv("PATH", world.root, 1) == 0);
-	cr_assert_eq(make("a", "b", 0, text, sizeof(text)), -ENOENT);
-	write_path(world_path(&world, "../diff"), "#!/bin/sh\nexit 127\n", 19);
-	must(chmod(world_path(&world, "../diff"), 0700) == 0);
-	cr_assert_eq(make("a", "b", 0, text, sizeof(text)), -ENOENT);
-	write_path(world_path(&world, "../diff"), "#!/bin/sh\nkill -9 $$\n", 21);
-	cr_assert_eq(make("a", "b", 0, text, sizeof(text)), -EIO);
-	must(chmod(world_path(&world, "../diff"), 0600) == 0);
-	cr_assert_eq(make("a", "b", 0, text, sizeof(text)), -EIO);
 }
