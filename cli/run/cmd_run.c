@@ -148,6 +148,9 @@ static enum blind prepare_session(const struct config *config, char **words,
 	if (!blind && ret_session->contents_error < 0 && ret_session->journal_error == 0)
 		message("nothing can be brought back: no content store: %s",
 			session_explain(ret_session->contents_error));
+	if (!blind && ret_session->undo_error < 0 && ret_session->journal_error == 0)
+		message("nothing can be undone: no directory for what is kept: %s",
+			session_explain(ret_session->undo_error));
 	if (!blind &&
 	    run_prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0)
 		blind = go_blind(rule, "", "there is no library");

@@ -196,6 +196,23 @@ static void print_coverage(const struct coverage *coverage)
 			      coverage->program_count - SHOWN);
 }
 
+/* What cannot be undone. */
+static void print_undo(const struct summary *summary)
+{
+	char number[TEXT_NUMBER_BYTES];
+	uint64_t lost = summary->counters[COUNTER_lost_undo];
+
+	if (summary->counters[COUNTER_undo_dropped])
+		(void)fprintf(stderr,
+			      "seen: undo: the oldest steps cannot be undone any more: what is "
+			      "kept reached [undo] max_bytes\n");
+	if (lost)
+		(void)fprintf(stderr,
+			      "seen: undo: the content before %s change%s could not be kept; "
+			      "`seen story` says which and why\n",
+			      text_number(lost, number), text_plural(lost));
+}
+
 static bool is_conflict(const uint64_t *counters)
 {
 	return counts_sum(counters, COUNT_CONFLICTS) || counters[COUNTER_edits_outside] ||
@@ -283,6 +300,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 			      text_number(counters[COUNTER_receivers_unknown], requests),
 			      text_plural(counters[COUNTER_receivers_unknown]),
 			      counters[COUNTER_receivers_unknown] == 1 ? "it" : "them");
+	print_undo(summary);
 	print_coverage(&summary->coverage);
 	if (lost_for_room(counters, writes)[0])
 		(void)fprintf(

@@ -88,6 +88,9 @@ static int print(const struct undo_session *session, const struct story *story,
 	pager_finish();
 	if (story_gaps(story, gaps)[0])
 		message("%s", gaps);
+	if (story->records.dropped_parts)
+		message("the oldest steps cannot be undone any more: what is kept reached [undo] "
+			"max_bytes");
 	if (story->records.damaged)
 		message("%llu of the undo records are damaged, and left out",
 			(unsigned long long)story->records.damaged);

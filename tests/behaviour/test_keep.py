@@ -3,6 +3,7 @@ import os
 import random
 import shlex
 import stat
+import subprocess
 import sys
 import unittest
 
@@ -236,6 +237,75 @@ class NotKept(Keep):
         self.file("full/a", b"x")
         self.run_in("rmdir full")
         self.assertEqual([(record.kind, record.failed) for record in self.records()], [("removed", True)])
+
+
+@needs_library("undo keeps by preload")
+class Limits(Keep):
+    """What is past them is reported, and no program gets an error."""
+
+    def run_with(self, command, **settings):
+        result = self.seen("run", "--summary", "--via", "preload", "--session", "s", "--", "bash", "-c", command, env={"SEEN_UNDO_" + name.upper(): str(value) for name, value in settings.items()}, code=0)
+        return result.stderr.decode()
+
+    def files(self, count, size):
+        for i in range(count):
+            self.file("f%d" % i, os.urandom(size))
+
+    def test_the_oldest_steps_lose_their_undo_first(self):
+        self.files(8, 300000)
+        text = self.run_with("; ".join("rm f%d" % i for i in range(8)), max_bytes=1 << 20)
+        self.assertIn("seen: undo: the oldest steps cannot be undone any more: what is kept reached [undo] max_bytes\n", text)
+        self.assertNotIn("could not be kept", text)
+        kept = sum(path.stat().st_size for path in (self.session_directory() / "undo").rglob("*") if path.is_file())
+        self.assertLess(kept, 1 << 20)
+        self.assertIn(b"the oldest steps cannot be undone any more", self.seen("story", "--session", "s", code=0).stderr)
+        self.seen("undo", "--session", "s", "--all")
+        self.assertEqual([name for name in sorted(os.listdir(self.work)) if name.startswith("f")], ["f5", "f6", "f7"])
+
+    def test_a_file_that_is_too_large(self):
+        self.file("large", bytes(200000))
+        self.file("gone", bytes(200000))
+        text = self.run_with("echo x >> large; rm gone", max_file_bytes=100000)
+        if "could not be kept" in text:  # else this file system shares copies
+            self.assertIn("seen: undo: the content before 1 change could not be kept; `seen story` says which and why\n", text)
+            self.assertEqual([(record.held, record.reason) for record in self.records() if record.kind == "content"], [("not_kept", "too_large")])
+        self.assertEqual([record.held for record in self.records() if record.kind == "removed"], ["link"])
+
+    def test_the_reserve(self):
+        self.file("a", b"x" * 200000)
+        self.file("b", b"x")
+        self.assertIn("could not be kept", self.run_with("echo x >> a; echo y > b; rm b", reserve=99))
+        self.assertEqual(self.records(), [])
+
+    def test_what_can_be_made_again_is_no_loss(self):
+        self.file("x.o", b"x")
+        self.assertNotIn("undo", self.run_with("rm x.o"))
+
+    def test_a_store_that_cannot_be_made(self):
+        directory = self.session_directory()
+        directory.mkdir(mode=0o700, parents=True)
+        os.chmod(directory.parent, 0o700)
+        (directory / "undo").write_text("")
+        result = self.seen("run", "--via", "preload", "--session", "s", "--", "true", code=0)
+        self.assertIn(b"seen: nothing can be undone: no directory for what is kept: ", result.stderr)
+
+    @unittest.skipIf(os.geteuid(), "mounts a file system")
+    def test_a_store_on_another_file_system(self):
+        state = self.top / "other"
+        state.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600m", "none", state], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", state], check=False)
+        self.env["XDG_STATE_HOME"] = str(state)
+        for name, size in ("small", 100), ("middle", 16 << 20), ("large", (16 << 20) + 1):
+            with open(self.work / name, "wb") as file:
+                file.truncate(size)
+        self.assertIn("the content before 1 change could not be kept", self.run_with("rm small middle large"))
+        kept = {os.path.basename(record.path): (record.held, record.reason) for record in packs.read(next(state.rglob("undo")))}
+        self.assertEqual(kept, {"small": ("inline", "none"), "middle": ("copy", "none"), "large": ("not_kept", "other_device")})
+        for i in range(18):
+            with open(self.work / ("m%d" % i), "wb") as file:
+                file.truncate(16 << 20)
+        self.assertIn("the content before 2 changes could not be kept", self.run_with("rm m*"))
 
 
 if __name__ == "__main__":

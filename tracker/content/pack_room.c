@@ -13,6 +13,8 @@ enum {
 	PATH_BYTES = SEGMENT_UNDO_PATH_BYTES + PACK_PART_NAME_BYTES,
 	ENTRIES_BYTES = 1024, /* of a directory at a time */
 	ROUNDS_MAX = 1024,    /* of dropping */
+	PARTS_OF_MAX = 16,    /* so much of what may be kept is dropped at a time */
+	COPIED_BITS = 30,     /* of undo_copied; the others are of the boundary */
 	OPEN_FLAGS = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
 };
 
@@ -101,9 +103,28 @@ void pack_drop_file(const struct segment *segment, uint64_t place)
 	(void)sys_close(directory);
 }
 
+/* Has the next record begin a part: only whole parts make room. */
+static void start_part(const struct segment *segment)
+{
+	struct segment_header *header = segment->header;
+	uint64_t next = __atomic_load_n(&header->undo_next, __ATOMIC_RELAXED);
+
+	if (next % PACK_PART_BYTES &&
+	    __atomic_compare_exchange_n(&header->undo_next, &next,
+					(next / PACK_PART_BYTES + 1) * PACK_PART_BYTES, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		__atomic_store_n(&header->undo_part_bytes, 0, __ATOMIC_RELAXED);
+}
+
 void pack_add_bytes(const struct segment *segment, uint64_t size_bytes)
 {
-	(void)__atomic_fetch_add(&segment->header->undo_bytes, size_bytes, __ATOMIC_RELAXED);
+	struct segment_header *header = segment->header;
+
+	(void)__atomic_fetch_add(&header->undo_bytes, size_bytes, __ATOMIC_RELAXED);
+	/* The files of a part may hold any number of bytes. */
+	if (__atomic_add_fetch(&header->undo_part_bytes, size_bytes, __ATOMIC_RELAXED) >
+	    segment->settings->undo_max_bytes / PARTS_OF_MAX)
+		start_part(segment);
 }
 
 static void remove_bytes(const struct segment *segment, uint64_t size_bytes)
@@ -188,9 +209,46 @@ int pack_make_room(const struct segment *segment, uint64_t more_bytes)
 	return -ENOSPC;
 }
 
-int pack_may_copy(const struct segment *segment, uint64_t size_bytes, int fd)
+/* Can no link be made, and no shared copy, from the one to the other?  Two mounts of a file system are two. */
+static bool is_far(int from, int to)
+{
+	struct statx one, other;
+
+	if (sys_call6(SYS_statx, from, (long)"", AT_EMPTY_PATH, STATX_MNT_ID, (long)&one, 0) < 0 ||
+	    sys_call6(SYS_statx, to, (long)"", AT_EMPTY_PATH, STATX_MNT_ID, (long)&other, 0) < 0)
+		return false;
+	return one.stx_dev_major != other.stx_dev_major ||
+	       one.stx_dev_minor != other.stx_dev_minor ||
+	       ((one.stx_mask & other.stx_mask & STATX_MNT_ID) &&
+		one.stx_mnt_id != other.stx_mnt_id);
+}
+
+/* Counts what is copied since the boundary, where it may be. */
+static bool may_copy_more(const struct segment *segment, uint64_t size_bytes)
+{
+	const uint64_t mask = (UINT64_C(1) << COPIED_BITS) - 1;
+	struct segment_header *header = segment->header;
+	uint64_t boundary = __atomic_load_n(&header->undo_boundary, __ATOMIC_RELAXED)
+			    << COPIED_BITS;
+	uint64_t before = __atomic_load_n(&header->undo_copied, __ATOMIC_RELAXED), copied;
+
+	do {
+		copied = ((before ^ boundary) & ~mask ? 0 : before & mask) + size_bytes;
+		if (copied > PACK_FAR_STEP_BYTES_MAX)
+			return false;
+	} while (!__atomic_compare_exchange_n(&header->undo_copied, &before, boundary | copied,
+					      true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+int pack_may_copy(const struct segment *segment, uint64_t size_bytes, int from, int to)
 {
 	if (size_bytes > segment->settings->undo_max_file_bytes)
 		return -EFBIG;
-	return has_reserve(segment, fd, size_bytes) ? 0 : -ENOSPC;
+	if (!has_reserve(segment, to, size_bytes))
+		return -ENOSPC;
+	if (is_far(from, to) &&
+	    (size_bytes > PACK_FAR_FILE_BYTES_MAX || !may_copy_more(segment, size_bytes)))
+		return -EXDEV;
+	return 0;
 }

@@ -135,7 +135,11 @@ static uint64_t finish_draft(const struct segment *segment, const struct draft *
 {
 	if (draft->part >= 0)
 		(void)sys_close(draft->part);
-	if (error < 0 || draft->record.held == PACK_NOT_KEPT)
+	/* what can be made again, and what has no content, is no loss */
+	bool is_lost = draft->record.held == PACK_NOT_KEPT &&
+		       draft->record.reason != PACK_REBUILDABLE &&
+		       draft->record.reason != PACK_NO_FILE;
+	if (error < 0 || is_lost)
 		segment_count(segment, COUNTER_lost_undo, 1);
 	if (error < 0)
 		return PACK_NO_PLACE;
@@ -290,7 +294,7 @@ static __attribute__((noinline)) int copy_on_stack(int from, int to, uint64_t si
 static int copy_file(const struct segment *segment, int from, int to, uint64_t size_bytes,
 		     struct version *ret_version)
 {
-	int error = pack_may_copy(segment, size_bytes, to);
+	int error = pack_may_copy(segment, size_bytes, from, to);
 
 	if (error == 0 && !sys_may_be_this_large(size_bytes))
 		error = -EFBIG;

@@ -149,7 +149,11 @@ struct segment_header {
 	/* any, by compare-and-swap, each once: what was moved out of the workspace: the path's offset in
 	 * the arena times 65536, and its length.  The first 0 ends them. */
 	uint64_t undo_moved[SEGMENT_MOVED];
-	uint64_t reserved[4];
+	/* any, by compare-and-swap: the last bits of undo_boundary, and how many bytes were copied from another
+	 * file system since it (pack_room.c) */
+	uint64_t undo_copied;
+	uint64_t undo_part_bytes; /* any, by atomic add: kept since the part began, about */
+	uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 
