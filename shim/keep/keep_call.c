@@ -203,7 +203,7 @@ static void keep_template(const struct keeper *keeper, struct call *call)
 		struct pack_note note = keep_note(keeper, PACK_CREATED, &name);
 		note.before = (struct pack_state){ .mode = S_IFDIR };
 		(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
-		keep_after(keeper, &call->name, name.path, true);
+		keep_after(keeper, &call->name, name.path, KEEP_MADE);
 	}
 	keep_name_release(&name);
 }
@@ -233,7 +233,7 @@ void keep_call_came_back(const struct keeper *keeper, struct call *call)
 		keep_name_moved(keeper->segment, kept->path);
 	} else if (kept->stamps) {
 		keep_after(keeper, call->operation == OPERATION_LINK ? &call->other : &call->name,
-			   kept->path, is_new(call));
+			   kept->path, is_new(call) ? KEEP_MADE : KEEP_SET);
 	}
 	scratch_release(kept->path);
 	*kept = (struct call_kept){ 0 };

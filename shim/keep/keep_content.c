@@ -11,6 +11,8 @@
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
+enum { LEFT_MAX = 32 }; /* files that a process leaves at a boundary with their content on record */
+
 struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
 			   const struct keep_name *name)
 {
@@ -140,8 +142,42 @@ uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name
 	return place;
 }
 
+/* Is it one of the first at this boundary?  A program that writes thousands of files does without. */
+static bool is_among_first(const struct keeper *keeper)
+{
+	static uint64_t boundary;
+	static uint32_t count;
+	uint64_t now = __atomic_load_n(&keeper->segment->header->undo_boundary, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&boundary, __ATOMIC_RELAXED) != now) {
+		__atomic_store_n(&boundary, now, __ATOMIC_RELAXED);
+		__atomic_store_n(&count, 0, __ATOMIC_RELAXED);
+	}
+	return __atomic_load_n(&count, __ATOMIC_RELAXED) < LEFT_MAX &&
+	       __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) < LEFT_MAX;
+}
+
+bool keep_left(const struct keeper *keeper, const struct pack_note *note,
+	       const struct call_name *name, int fd)
+{
+	const struct keep_name found = { .name = name, .state = note->before };
+
+	if (!S_ISREG(note->before.mode) || !note->before.size_bytes ||
+	    note->before.size_bytes > PACK_INLINE_BYTES_MAX ||
+	    rebuildable_is_name(keeper->segment, note->path) || !is_among_first(keeper))
+		return false;
+	bool reads = fd >= 0 && (sys_fcntl(fd, F_GETFL, 0) & O_ACCMODE) == O_RDWR;
+	int readable = reads ? fd : open_to_keep(keeper, &found, fd);
+	if (readable < 0)
+		return false;
+	uint64_t place = pack_keep(keeper->segment, note, readable);
+	if (!reads)
+		(void)sys_close(readable);
+	return place != PACK_NO_PLACE;
+}
+
 void keep_after(const struct keeper *keeper, const struct call_name *name, const char *path,
-		bool is_new)
+		enum keep_cause cause)
 {
 	struct pack_note note = {
 		.kind = PACK_AFTER,
@@ -152,7 +188,8 @@ void keep_after(const struct keeper *keeper, const struct call_name *name, const
 
 	if (keep_name_state(name, &note.before) < 0)
 		return;
-	if (is_new)
+	if (cause == KEEP_MADE)
 		kept_note(keeper->segment, kept_key(&note.before));
-	(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	if (cause != KEEP_WRITTEN || !keep_left(keeper, &note, name, -1))
+		(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }

@@ -19,9 +19,20 @@ uint64_t keep_going(const struct keeper *keeper, enum pack_kind kind, const stru
 uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name, int fd,
 		       uint32_t flags);
 
-/* keep_after(): AFTER: what there is now.  is_new: it was made by the call.  Where the name is gone there is no
- * record. */
+/* keep_left(): AFTER, with the content of a small file: of the first that a process leaves at each
+ * boundary.  By it, what an external program changes later is told apart.  note: of the record.  fd: a
+ * descriptor for the file; -1: none.  False: nothing was written, the record goes without content. */
+bool keep_left(const struct keeper *keeper, const struct pack_note *note,
+	       const struct call_name *name, int fd);
+
+enum keep_cause {
+	KEEP_MADE,    /* the call made it */
+	KEEP_WRITTEN, /* its content was written, and is kept */
+	KEEP_SET,     /* only its metadata */
+};
+
+/* keep_after(): AFTER: what there is now.  Where the name is gone there is no record. */
 void keep_after(const struct keeper *keeper, const struct call_name *name, const char *path,
-		bool is_new);
+		enum keep_cause cause);
 
 #endif

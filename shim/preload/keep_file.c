@@ -266,8 +266,10 @@ static struct file *other_of(int fd, const struct file *file)
 }
 
 static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_state *state,
-			const char *path)
+			const char *path, int fd)
 {
+	const struct keeper self = keep_self();
+	const struct call_name by_descriptor = { .directory = fd };
 	const struct pack_note note = {
 		.kind = kind,
 		.flags = (marks & FILE_SHARED ? PACK_SHARED : 0) |
@@ -278,7 +280,9 @@ static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_s
 		.path = path,
 	};
 
-	(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	/* What others may write still is not what was left. */
+	if (kind != PACK_AFTER || note.flags || !keep_left(&self, &note, &by_descriptor, fd))
+		(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }
 
 /* Puts on record what a descriptor's file is now. */
@@ -293,7 +297,7 @@ static void record_after(enum pack_kind kind, int fd, const struct file *file, u
 		marks |= FILE_SHARED;
 	char *path = scratch_acquire();
 	if (path && keep_name_resolve(&by_descriptor, path))
-		write_after(kind, marks, &state, path);
+		write_after(kind, marks, &state, path, fd);
 	scratch_release(path);
 }
 
@@ -350,7 +354,7 @@ void keep_stream_closed(char *path)
 	const struct keeper self = keep_self();
 
 	if (path)
-		keep_after(&self, &name, path, false);
+		keep_after(&self, &name, path, KEEP_WRITTEN);
 	scratch_release(path);
 }
 
