@@ -92,7 +92,7 @@ def nvm_words(directory, command):
     os.symlink(os.path.join(command.partition("/node_modules/")[0], "node_modules"), f"{installed}/lib/node_modules")
     name = os.path.basename(command)
     os.symlink(os.path.join("../lib/node_modules/.bin", os.readlink(command)), f"{installed}/bin/{name}")
-    return [f"NVM_DIR={directory}", f"NODE_VERSION={version}"], [f"{directory}/nvm-exec", name]
+    return {"NVM_DIR": directory, "NODE_VERSION": version}, [f"{directory}/nvm-exec", name]
 
 
 def pyenv_words(directory, command):
@@ -101,26 +101,23 @@ def pyenv_words(directory, command):
     os.makedirs(bin_)
     os.symlink(os.path.realpath(sys.executable), f"{bin_}/python3")
     write_program(f"{bin_}/{name}", PIP.format(python=f"{bin_}/python3", command=command))
-    environment = [f"PYENV_ROOT={directory}", "PYENV_VERSION=agents"]
-    subprocess.run(["env", *environment, pyenv(), "rehash"], check=True, stdin=subprocess.DEVNULL)
+    environment = {"PYENV_ROOT": directory, "PYENV_VERSION": "agents"}
+    subprocess.run([pyenv(), "rehash"], env={**os.environ, **environment}, check=True, stdin=subprocess.DEVNULL)
     return environment, [f"{directory}/shims/{name}"]
 
 
 def words(launcher, directory, command):
-    """The words that start an agent's command by a launcher, whose files go below the directory."""
-    search = build_search(directory)
-    env = ["env", f"PATH={search}:{NODE_BIN}:{SYSTEM_PATH}"] if search else ["env"]
+    """Variables and the words that start an agent's command by a launcher, whose files go below the directory."""
     if launcher == "timeout":
-        return [*env, "timeout", "-k", "5", "280", command]
+        return {}, ["timeout", "-k", "5", "280", command]
     if launcher == "script":
-        return [*env, write_program(f"{directory}/launch/start", '#!/bin/sh -e\nexec "$@"\n'), command]
+        return {}, [write_program(f"{directory}/launch/start", '#!/bin/sh -e\nexec "$@"\n'), command]
     if launcher == "node":
-        return [*env, os.path.join(NODE_BIN, "node"), write_program(f"{directory}/launch/start.js", NODE), command]
+        return {}, [os.path.join(NODE_BIN, "node"), write_program(f"{directory}/launch/start.js", NODE), command]
     if launcher in ("nvm", "pyenv"):
-        environment, found = {"nvm": nvm_words, "pyenv": pyenv_words}[launcher](f"{directory}/launch/{launcher}", command)
-        return [*env, *environment, *found]
+        return {"nvm": nvm_words, "pyenv": pyenv_words}[launcher](f"{directory}/launch/{launcher}", command)
     prefix = command.partition("/node_modules/")[0]
-    return [*env, "npx", "--offline", "--prefix", prefix, os.path.basename(command)]
+    return {}, ["npx", "--offline", "--prefix", prefix, os.path.basename(command)]
 
 
 def build(searches):
