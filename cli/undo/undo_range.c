@@ -78,13 +78,14 @@ static const struct operation_head *head_of(const struct undo_ranges *ranges, ui
 }
 
 /* Is all that an undo or redo was about in the range from a place on?  Else it took back, or did
- * again, what lies before: that stays. */
+ * again, what lies before: that stays.  An undo in the range that was redone comes to nothing. */
 static bool is_within(const struct undo_ranges *ranges, const struct operation_head *head,
 		      uint64_t from_place)
 {
 	if (head && head->kind == OPERATION_REDO)
 		head = head_of(ranges, head->reverses);
-	return head && head->from_place >= from_place;
+	return head && (head->from_place >= from_place ||
+			(head->redone_by && head->behind_place > from_place));
 }
 
 /* Does an undo that was not redone cover a record of a process of the session? */

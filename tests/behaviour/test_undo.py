@@ -203,6 +203,19 @@ class Undo(Undone):
             os.kill(pid, signal.SIGKILL)
         agent.close()
 
+    def test_last_twice_after_all_was_redone(self):
+        between = []
+        agent = self.session.agent()
+        for command in ("sed -i s/a/A/ src/b", "mv src moved && mkdir src && mv moved/b src/", "rm -r moved"):
+            between.append(self.tree())
+            agent.shell(command)
+        agent.close()
+        self.undo("--all")
+        self.undo(command="redo")
+        for tree_before in reversed(between):
+            self.undo("--last")
+            self.assertTree(tree_before)
+
     def test_after_a_pid_namespace(self):
         """The number of a process in there is another's here."""
         there = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
