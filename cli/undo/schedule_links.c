@@ -8,23 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/undo/schedule_adjust.h"
 #include "cli/undo/schedule_judge.h"
-
-int making_add_name(struct making *making, const char *path, const struct tree_entry *wanted,
-		    size_t item)
-{
-	struct schedule_names *names = &making->names;
-
-	if ((names->count & (names->count - 1)) == 0) {
-		size_t capacity = names->count ? 2 * names->count : 1;
-		struct schedule_name *grown = reallocarray(names->names, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		names->names = grown;
-	}
-	names->names[names->count++] = (struct schedule_name){ path, wanted, item };
-	return 0;
-}
+#include "cli/undo/tree_walk.h"
 
 static int by_inode(const void *a, const void *b)
 {
@@ -94,31 +80,52 @@ static bool final_path(const struct making *making, const char *path, char *ret_
 	return snprintf(ret_path, capacity, "%s", path) < (int)capacity;
 }
 
-/* The file of that number in the workspace, where it has the content that is wanted. */
-static int link_found(struct making *making, const struct schedule_name *names, size_t count,
-		      const FTSENT *entry)
+/* What a name should be whose file is one of those that lost names; NULL: it is none of them. */
+static const struct tree_entry *wanted_of(const struct tree_entry *const *wanted, size_t count,
+					  const struct stat *stat)
 {
-	struct schedule_name key = { .wanted = &(
-					     struct tree_entry){ .dev = entry->fts_statp->st_dev,
-								 .ino = entry->fts_statp->st_ino },
-				     .path = "" };
-	char path[PACK_PATH_BYTES_MAX + 1];
+	size_t first = 0;
 
-	for (size_t i = 0, same; i < count; i += same) {
-		for (same = 1; i + same < count && is_same_inode(&names[i], &names[i + same]);
-		     same++)
-			;
-		if (!is_same_inode(&names[i], &key) || holder(&names[i], same) ||
-		    !making_has_content(making, names[i].wanted, entry->fts_path))
-			continue;
-		if (!final_path(making, entry->fts_path, path, sizeof(path)))
-			continue; /* it will not be there */
-		return link_group(making, &names[i], same, path);
+	while (count) {
+		const struct tree_entry *middle = wanted[first + count / 2];
+		if (middle->dev == stat->st_dev && middle->ino == stat->st_ino)
+			return middle;
+		bool is_behind = middle->dev != stat->st_dev ? middle->dev < stat->st_dev
+							     : middle->ino < stat->st_ino;
+		first += is_behind ? count / 2 + 1 : 0;
+		count = is_behind ? count - count / 2 - 1 : count / 2;
 	}
-	return 0;
+	return NULL;
 }
 
-static int search(struct making *making, const struct schedule_name *names, size_t count)
+/* A name that no record is about, of a file that is wanted: it becomes what it was, and the others links
+ * to it.  What an external program changed is left. */
+static int add_found(struct making *making, const char *path, const struct tree_entry *wanted)
+{
+	struct schedule_names *names = &making->names;
+	char final[PACK_PATH_BYTES_MAX + 1];
+	struct tree_entry found;
+	size_t count = names->count;
+	bool as_left;
+
+	if (!final_path(making, path, final, sizeof(final)))
+		return 0; /* it will not be there */
+	int error = tree_changes_disk(making->changes, path, &found, &as_left);
+	if (error < 0 || !found.exists)
+		return error;
+	const char *name = tree_memory_text(making->changes->walk->memory, final, strlen(final));
+	if (!name)
+		return -ENOMEM;
+	if (as_left)
+		error = making_adjust(making, name, wanted, &found, path);
+	else if (!making_has_content(making, wanted, path))
+		return 0;
+	return error || names->count > count
+		       ? error
+		       : making_add_name(making, name, wanted, SCHEDULE_NAME_HOLDS);
+}
+
+static int search(struct making *making, const struct tree_entry *const *wanted, size_t count)
 {
 	char root[PACK_PATH_BYTES_MAX + 1];
 	char *roots[] = { root, NULL };
@@ -128,30 +135,63 @@ static int search(struct making *making, const struct schedule_name *names, size
 		return 0;
 	strcpy(root, making->options->workspace);
 	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	for (FTSENT *entry; fts && error == 0 && (entry = fts_read(fts));)
-		if (entry->fts_info == FTS_F && entry->fts_statp->st_nlink > 0)
-			error = link_found(making, names, count, entry);
+	for (FTSENT *entry; fts && error == 0 && (entry = fts_read(fts));) {
+		const struct tree_entry *one = entry->fts_info == FTS_F &&
+							       entry->fts_statp->st_nlink > 0
+						       ? wanted_of(wanted, count, entry->fts_statp)
+						       : NULL;
+		if (one)
+			error = add_found(making, entry->fts_path, one);
+	}
 	if (fts)
 		(void)fts_close(fts);
+	return error;
+}
+
+/* How many names from the first on are of one inode. */
+static size_t group_size(const struct schedule_names *list, size_t first)
+{
+	size_t count = 1;
+
+	while (first + count < list->count &&
+	       is_same_inode(&list->names[first], &list->names[first + count]))
+		count++;
+	return count;
+}
+
+/* Files that have other names than those the records are about: they may be on disk. */
+static int search_others(struct making *making)
+{
+	const struct schedule_names *list = &making->names;
+	const struct tree_entry **wanted = calloc(list->count + 1, sizeof(*wanted));
+	size_t count = 0;
+
+	if (!wanted)
+		return -ENOMEM;
+	for (size_t i = 0, same; i < list->count; i += same) {
+		same = group_size(list, i);
+		if (!holder(&list->names[i], same) && list->names[i].wanted->nlink > same)
+			wanted[count++] = list->names[i].wanted;
+	}
+	int error = count ? search(making, wanted, count) : 0;
+	free(wanted);
 	return error;
 }
 
 int making_link(struct making *making)
 {
 	struct schedule_names *list = &making->names;
-	bool searched = false;
-	int error = 0;
 
-	if (list->count)
-		qsort(list->names, list->count, sizeof(*list->names), by_inode);
+	if (!list->count)
+		return 0;
+	qsort(list->names, list->count, sizeof(*list->names), by_inode);
+	int error = search_others(making);
+	qsort(list->names, list->count, sizeof(*list->names), by_inode);
 	for (size_t i = 0, same; i < list->count && error == 0; i += same) {
 		const struct schedule_name *names = &list->names[i];
-		for (same = 1; i + same < list->count && is_same_inode(names, &names[same]); same++)
-			;
+		same = group_size(list, i);
 		const struct schedule_name *held = holder(names, same);
-		searched = searched || (!held && names->wanted->nlink > same);
 		error = link_group(making, names, same, held ? held->path : names->path);
 	}
-	/* Last: it has the better answer. */
-	return error || !searched ? error : search(making, list->names, list->count);
+	return error;
 }

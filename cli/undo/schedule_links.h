@@ -4,10 +4,6 @@
 
 #include "cli/undo/schedule_making.h"
 
-/* making_add_name(): Returns 0 or -ENOMEM. */
-int making_add_name(struct making *making, const char *path, const struct tree_entry *wanted,
-		    size_t item);
-
 /* making_link(): makes those of the names that are one inode hard links of each other, and of names
  * of it that are there yet.  Returns 0 or -ENOMEM. */
 int making_link(struct making *making);

@@ -7,52 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/undo/schedule_adjust.h"
 #include "cli/undo/schedule_judge.h"
 #include "cli/undo/schedule_links.h"
 
-enum { STAGED_BYTES = PACK_PATH_BYTES_MAX + 1, PERMISSIONS = 07777, SPECIAL = 06000 };
+enum { STAGED_BYTES = PACK_PATH_BYTES_MAX + 1 };
 
 /* ---- items ---- */
-
-static struct pack_state state_of(const struct tree_entry *entry)
-{
-	return entry->exists ? (struct pack_state){
-		.dev = entry->dev,
-		.ino = entry->ino,
-		.size_bytes = entry->size_bytes,
-		.mtime_ns = entry->mtime_ns,
-		.ctime_ns = entry->ctime_ns,
-		.rdev = entry->rdev,
-		.mode = entry->mode,
-		.uid = entry->uid,
-		.gid = entry->gid,
-		.nlink = entry->nlink,
-	} : (struct pack_state){ .mode = 0 };
-}
-
-/* Never comes back: the program may be another one now. */
-static uint32_t mode_of(const struct tree_entry *wanted)
-{
-	return S_ISREG(wanted->mode) ? wanted->mode & ~(uint32_t)SPECIAL : wanted->mode;
-}
-
-static int add(struct making *making, enum schedule_kind kind, const char *path, const char *other,
-	       const struct tree_entry *wanted, const struct tree_entry *found)
-{
-	struct schedule_item *item = schedule_add(making->plan, kind, path, other,
-						  wanted ? wanted->record : NULL);
-
-	if (!item)
-		return -ENOMEM;
-	if (wanted) {
-		item->wanted = state_of(wanted);
-		item->wanted.mode = mode_of(wanted);
-		item->flags = making->options->times ? SCHEDULE_MTIME : 0;
-	}
-	if (found)
-		item->found = state_of(found);
-	return 0;
-}
 
 /* Where what has a name now waits for its place. */
 static void staged_path(const struct making *making, const struct tree_change *change,
@@ -61,99 +22,6 @@ static void staged_path(const struct making *making, const struct tree_change *c
 	(void)snprintf(ret_path, STAGED_BYTES, "%s/.seen-undo.%u/%zu", making->options->workspace,
 		       (unsigned)making->options->number,
 		       (size_t)(change - making->changes->changes));
-}
-
-static int add_attributes(struct making *making, const char *path, const struct tree_entry *wanted)
-{
-	int error = 0;
-
-	for (const struct tree_attribute *at = wanted->attributes; at && error == 0;
-	     at = at->next) {
-		const struct tree_attribute *older = wanted->attributes;
-		while (older != at && strcmp(older->record->other, at->record->other) != 0)
-			older = older->next;
-		if (older != at)
-			continue;
-		struct schedule_item *item = schedule_add(making->plan, SCHEDULE_ATTRIBUTE, path,
-							  at->record->other, at->record);
-		if (!item)
-			error = -ENOMEM;
-		else if (at->record->flags & PACK_NO_VALUE)
-			item->flags = SCHEDULE_NO_VALUE;
-	}
-	return error;
-}
-
-/* Mode, owner, and the time of what keeps its bytes. */
-static int add_meta(struct making *making, const char *path, const struct tree_entry *wanted,
-		    const struct tree_entry *found)
-{
-	bool directory = S_ISDIR(wanted->mode);
-	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
-	bool time = wanted->mtime_ns != found->mtime_ns &&
-		    (making->options->times || (same_inode && !directory));
-
-	if (!time && ((mode_of(wanted) ^ found->mode) & PERMISSIONS) == 0 &&
-	    wanted->uid == found->uid && wanted->gid == found->gid)
-		return 0;
-	int error = add(making, SCHEDULE_META, path, NULL, wanted, found);
-	if (error == 0 && time)
-		making->plan->items[making->plan->count - 1].flags |= SCHEDULE_MTIME;
-	return error;
-}
-
-/* Does what is there have the content that is wanted, and may its metadata be changed? */
-static bool keeps_bytes(const struct making *making, const struct tree_entry *wanted,
-			const struct tree_entry *found, const char *disk_path)
-{
-	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
-	/* Another file that has other names is not to be changed. */
-	bool is_apart = same_inode || (wanted->nlink <= 1 && found->nlink <= 1);
-
-	if (S_ISDIR(wanted->mode))
-		return true;
-	if ((wanted->mode ^ found->mode) & S_IFMT)
-		return false;
-	return wanted->content == TREE_DISK || (wanted->content == TREE_KEPT && is_apart &&
-						making_has_content(making, wanted, disk_path));
-}
-
-/* What is at `path` by then, of which `found` is known, becomes as wanted.  disk_path: where it is
- * now. */
-static int add_adjust(struct making *making, const char *path, const struct tree_entry *wanted,
-		      const struct tree_entry *found, const char *disk_path)
-{
-	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
-	int error = add_attributes(making, path, wanted);
-
-	if (error < 0)
-		return error;
-	if (keeps_bytes(making, wanted, found, disk_path)) {
-		if (same_inode && wanted->nlink > 1 && !S_ISDIR(wanted->mode))
-			error = making_add_name(making, path, wanted, SCHEDULE_NAME_HOLDS);
-		return error ? error : add_meta(making, path, wanted, found);
-	}
-	bool in_place = same_inode && found->nlink > 1 && S_ISREG(wanted->mode);
-	error = add(making, in_place ? SCHEDULE_WRITE : SCHEDULE_SWAP, path, NULL, wanted, found);
-	if (error == 0 && wanted->nlink > 1 && S_ISREG(wanted->mode))
-		error = making_add_name(making, path, wanted,
-					in_place ? SCHEDULE_NAME_HOLDS : making->plan->count - 1);
-	return error;
-}
-
-static int add_new(struct making *making, const char *path, const struct tree_entry *wanted)
-{
-	int error = add_attributes(making, path, wanted);
-
-	if (S_ISDIR(wanted->mode)) {
-		error = error ? error : add(making, SCHEDULE_MKDIR, path, NULL, wanted, NULL);
-		/* Its permissions come last: it may be read-only. */
-		return error ? error : add(making, SCHEDULE_META, path, NULL, wanted, NULL);
-	}
-	error = error ? error : add(making, SCHEDULE_PUT, path, NULL, wanted, NULL);
-	if (error == 0 && wanted->nlink > 1)
-		error = making_add_name(making, path, wanted, making->plan->count - 1);
-	return error;
 }
 
 /* ---- a name ---- */
@@ -186,15 +54,15 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 		if (making_carrier(making, change))
 			return 0;
 		staged_path(making, change, staged);
-		return add(making, SCHEDULE_STAGE, change->path, staged, NULL, now);
+		return making_add(making, SCHEDULE_STAGE, change->path, staged, NULL, now);
 	}
 	*ret_stays = was->exists && !change->moved_to && S_ISDIR(was->mode) == S_ISDIR(now->mode);
 	if (*ret_stays)
 		return 0;
 	if (!was->exists)
 		(void)note(making, SCHEDULE_VERB_REMOVE, change, NULL);
-	return add(making, S_ISDIR(now->mode) ? SCHEDULE_RMDIR : SCHEDULE_REMOVE, change->path,
-		   NULL, NULL, now);
+	return making_add(making, S_ISDIR(now->mode) ? SCHEDULE_RMDIR : SCHEDULE_REMOVE,
+			  change->path, NULL, NULL, now);
 }
 
 /* What had the name before is there again. */
@@ -210,8 +78,9 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 	const struct tree_change *from = change->moved_to ? making_find(making, change->moved_to)
 							  : NULL;
 	if (!change->moved_to) {
-		error = stays ? add_adjust(making, change->path, was, &change->after, change->path)
-			      : add_new(making, change->path, was);
+		error = stays ? making_adjust(making, change->path, was, &change->after,
+					      change->path)
+			      : making_new(making, change->path, was);
 		enum schedule_verb verb = SCHEDULE_VERB_META;
 		for (size_t i = items; i < making->plan->count; i++)
 			if (making->plan->items[i].kind != SCHEDULE_META &&
@@ -223,12 +92,13 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 		return 0;
 	if (!making_carrier(making, from)) {
 		staged_path(making, from, staged);
-		error = add(making, SCHEDULE_PLACE, change->path, staged, NULL, &from->after);
+		error = making_add(making, SCHEDULE_PLACE, change->path, staged, NULL,
+				   &from->after);
 		(void)note(making, SCHEDULE_VERB_RENAME, change, from->path);
 	} else {
 		(void)note(making, SCHEDULE_VERB_RESTORE, change, NULL);
 	}
-	return error ? error : add_adjust(making, change->path, was, &from->after, from->path);
+	return error ? error : making_adjust(making, change->path, was, &from->after, from->path);
 }
 
 /* ---- the order ---- */

@@ -2,6 +2,7 @@
 #include "cli/undo/tree_change.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,12 @@ static bool has_ctime(const struct tree_inode *inode, bool moved, const struct t
 	       inode->left->ctime_ns == now->ctime_ns;
 }
 
+static bool has_state(const struct pack_state *left, const struct tree_entry *now)
+{
+	return left->size_bytes == now->size_bytes && left->mtime_ns == now->mtime_ns &&
+	       left->mode == now->mode && left->uid == now->uid && left->gid == now->gid;
+}
+
 static enum tree_left left_of(const struct reading *reading, const struct tree_inode *inode,
 			      bool moved, const struct tree_entry *now)
 {
@@ -51,12 +58,8 @@ static enum tree_left left_of(const struct reading *reading, const struct tree_i
 	if (!inode || !inode->left)
 		return (uint64_t)now->ctime_ns > reading->end_ns + SLACK_NS ? TREE_CHANGED_SINCE
 									    : TREE_LEFT_OPEN;
-	const struct pack_state *left = inode->left;
-	return left->size_bytes == now->size_bytes && left->mtime_ns == now->mtime_ns &&
-			       left->mode == now->mode && left->uid == now->uid &&
-			       left->gid == now->gid && has_ctime(inode, moved, now)
-		       ? TREE_AS_LEFT
-		       : TREE_CHANGED_SINCE;
+	return has_state(inode->left, now) && has_ctime(inode, moved, now) ? TREE_AS_LEFT
+									   : TREE_CHANGED_SINCE;
 }
 
 /* ---- changes ---- */
@@ -364,6 +367,35 @@ int tree_changes_between(const struct tree_records *records, size_t first, size_
 	const struct tree_range range = { .list_moved = true };
 
 	return read_range(records, first, end, &range, later, ret_changes);
+}
+
+/* When a file was made; 0: not known. */
+static int64_t creation_of(const char *path)
+{
+	const int64_t SECOND_NS = INT64_C(1000000000);
+	struct statx stat;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &stat) < 0 ||
+	    !(stat.stx_mask & STATX_BTIME))
+		return 0;
+	return stat.stx_btime.tv_sec * SECOND_NS + stat.stx_btime.tv_nsec;
+}
+
+int tree_changes_disk(const struct tree_changes *changes, const char *path,
+		      struct tree_entry *ret_entry, bool *ret_as_left)
+{
+	int error = tree_state_of_base(changes->walk, NULL, path, ret_entry);
+	const struct pack_state state = { .dev = ret_entry->dev,
+					  .ino = ret_entry->ino,
+					  .creation_ns = creation_of(path) };
+	const struct tree_inode *inode = tree_walk_inode(changes->walk, &state);
+
+	*ret_as_left = false;
+	if (inode && inode->object && inode->left)
+		*ret_as_left = has_state(inode->left, ret_entry);
+	else if (inode && inode->object && inode->changed) /* left open: taken for the session's */
+		*ret_as_left = state.creation_ns && inode->creation_ns == state.creation_ns;
+	return error;
 }
 
 void tree_changes_free(struct tree_changes *changes)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/undo/operation.h"
+#include "cli/undo/tree_linked.h"
 #include "cli/undo/tree_memory.h"
 
 static struct tree_record *add(struct tree_records *records)
@@ -60,6 +61,7 @@ static int append(struct tree_records *records, const struct pack_entry *entry, 
 		.held = from->held,
 		.reason = from->reason,
 		.what = from->what,
+		.linked_mtime_ns = from->before.mtime_ns,
 		.failed = from->result == PACK_FAILED,
 	};
 	return 0;
@@ -159,7 +161,8 @@ static int read_all(struct tree_records *records, const char *directory)
 int tree_records_read(const char *directory, struct tree_records *ret_records)
 {
 	*ret_records = (struct tree_records){ .memory = tree_memory_new() };
-	return ret_records->memory ? read_all(ret_records, directory) : -ENOMEM;
+	int error = ret_records->memory ? read_all(ret_records, directory) : -ENOMEM;
+	return error ? error : tree_linked_follow(ret_records);
 }
 
 void tree_records_close(struct tree_records *records)
@@ -187,6 +190,8 @@ int tree_record_open(const struct tree_records *records, const struct tree_recor
 		.version = record->version,
 	};
 
+	if (record->held == PACK_LINK)
+		form.before.mtime_ns = record->linked_mtime_ns;
 	for (size_t i = 0; i < records->pack_count; i++)
 		if (records->packs[i].operation == record->operation)
 			return pack_content_open(&records->packs[i].reader, &form);

@@ -28,6 +28,7 @@ struct tree_record {
 	uint8_t held;       /* enum pack_held */
 	uint8_t reason;     /* enum pack_reason */
 	uint8_t what;       /* enum pack_metadata, enum pack_cause */
+	int64_t linked_mtime_ns; /* held as LINK: the time that the linked file has by now */
 	/* The call failed: nothing happened, but what was kept for it may be the only copy: it is kept
 	 * once at each boundary. */
 	bool failed;

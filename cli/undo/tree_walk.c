@@ -261,7 +261,9 @@ static int back_removed(struct tree_walk *walk, struct tree_node *node,
 						     : NULL;
 	bool same = node->state != TREE_ABSENT && was && was->ino == state->ino &&
 		    was->dev == state->dev;
-	bool last_name = (state->mode & S_IFMT) == S_IFDIR || state->nlink <= 1;
+	/* A hard link keeps the number: what came later was written to this file by an open descriptor. */
+	bool last_name = (state->mode & S_IFMT) == S_IFDIR ||
+			 (state->nlink <= 1 && record->held != PACK_LINK);
 	struct tree_object *object = NULL;
 
 	if (!same && last_name) {
@@ -473,6 +475,28 @@ static int note_open(struct tree_walk *walk, const struct tree_record *record)
 	return inode || !record->before.ino ? 0 : -ENOMEM;
 }
 
+/* A file that lost the name by which it was opened.  It has others, which share what it was. */
+static int back_nameless(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = inode_get(walk, &record->before);
+
+	if (!inode)
+		return -ENOMEM;
+	if (record->kind == PACK_AFTER && !(record->flags & (PACK_SHARED | PACK_MAPPED)))
+		note_left(inode, &record->before, true);
+	else
+		note_changed(inode);
+	if (record->kind != PACK_CONTENT && record->kind != PACK_METADATA)
+		return 0;
+	struct tree_object *object = inode->object ? inode->object : object_new(walk, inode);
+	if (!object)
+		return -ENOMEM;
+	if (record->kind == PACK_CONTENT)
+		set_bytes(object, record);
+	object->state = record->before;
+	return 0;
+}
+
 /* ---- the walk ---- */
 
 static int back_one(struct tree_walk *walk, const struct tree_record *record)
@@ -510,6 +534,8 @@ static int back(struct tree_walk *walk, const struct tree_record *record)
 	walk->records++;
 	if (record->kind == PACK_OPEN)
 		return note_open(walk, record);
+	if (record->flags & PACK_NO_NAME)
+		return back_nameless(walk, record);
 	if (!tree_between_names(record) || (tree_between_two(record) && record->other[0] != '/'))
 		return 0;
 	if (record->kind == PACK_AFTER)
@@ -526,6 +552,8 @@ static int pass(struct tree_walk *walk, const struct tree_record *record, bool c
 	walk->records++;
 	if (record->kind == PACK_OPEN)
 		return note_open(walk, record);
+	if ((record->flags & PACK_NO_NAME) && record->kind == PACK_AFTER)
+		return back_nameless(walk, record);
 	if (!tree_between_names(record))
 		return 0;
 	if (record->kind == PACK_AFTER)

@@ -98,6 +98,13 @@ static bool covers(const struct operation_head *head, const struct tree_record *
 	       (head->step == 0 || head->step == step);
 }
 
+void undo_range_pass_undo(struct undo_ranges *ranges)
+{
+	for (size_t i = 0; i < ranges->head_count; i++)
+		if (ranges->heads[i].number == ranges->operation)
+			ranges->heads[i].redone_by = ranges->operation;
+}
+
 /* Was this record, of a process of the session, taken back whole? */
 static bool is_undone_record(const struct undo_ranges *ranges, const struct tree_record *record)
 {
@@ -190,16 +197,43 @@ static enum tree_selection select_since(const struct tree_record *record, void *
 	return record->operation || is_undone_record(data, record) ? TREE_NEUTRAL : TREE_SELECTED;
 }
 
+/* The index of the first record of a process from a point on. */
+static size_t first_since(const struct tree_records *records, uint64_t place, uint64_t time_ns)
+{
+	size_t first = 0;
+
+	while (first < records->count &&
+	       (records->records[first].operation || records->records[first].place < place ||
+		records->records[first].time_ns < time_ns))
+		first++;
+	return first;
+}
+
+/* Where the range begins of which the first record is known.  An undo in it took back everything up to it
+ * that came behind a point before: what is to be taken back came behind it. */
+static size_t behind_undone(const struct undo_ranges *ranges, size_t first)
+{
+	const struct tree_records *records = ranges->records;
+	size_t begin = first;
+
+	for (size_t i = 0; i < ranges->head_count && first < records->count; i++) {
+		const struct operation_head *head = &ranges->heads[i];
+		bool is_whole = head->kind == OPERATION_UNDO && head->state == OPERATION_DONE &&
+				!head->redone_by && !head->step && !(head->flags & OPERATION_PATHS);
+		if (is_whole && head->behind_place > records->records[first].place &&
+		    head->from_place < records->records[first].place)
+			begin = first_since(records, head->behind_place, 0);
+	}
+	return begin;
+}
+
 void undo_range_since(struct undo_ranges *ranges, const struct step_point *point,
 		      struct tree_range *ret_range)
 {
 	const struct tree_records *records = ranges->records;
-	size_t first = 0;
+	size_t first = behind_undone(ranges, first_since(records, 0, point->time_ns));
 	bool alone = true;
 
-	while (first < records->count && (records->records[first].operation ||
-					  records->records[first].time_ns < point->time_ns))
-		first++;
 	*ret_range = (struct tree_range){
 		.from_place = first < records->count ? records->records[first].place : UINT64_MAX,
 		.from_time_ns = point->time_ns,
@@ -210,7 +244,7 @@ void undo_range_since(struct undo_ranges *ranges, const struct step_point *point
 				  ret_range->from_place);
 	if (alone)
 		return;
-	/* An undo in it took back what began before the point, too: that stays. */
+	/* An undo in it took back some of what began before the point, too: that stays. */
 	ret_range->select = select_since;
 	ret_range->data = ranges;
 }

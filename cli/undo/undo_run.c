@@ -165,12 +165,29 @@ static void close_run(struct undo_run *run)
 		(void)close(run->directory);
 }
 
-/* A last step that left all as it was (git checkout there and back) is passed, for the one before it. */
+/* What left all as it was is passed, for the one before it: a last step (git checkout there and back), or
+ * an undo. */
+static int pass(struct undo_run *run)
+{
+	const struct undo_request *request = run->request;
+	int error = 0;
+
+	if (request->kind == OPERATION_UNDO)
+		undo_range_pass(&run->ranges, run->step);
+	else
+		undo_range_pass_undo(&run->ranges);
+	if (request->kind == OPERATION_REDO && !request->dry_run)
+		error = operation_set_redone(run->directory, run->ranges.operation,
+					     run->ranges.operation);
+	drop_plan(run);
+	return error < 0 ? failed(run, error) : EXIT_CODE_OK;
+}
+
 static int choose_and_plan(struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
-	bool is_last = request->kind == OPERATION_UNDO && !request->all && !request->since &&
-		       !request->step;
+	bool is_last = request->kind == OPERATION_REDO ||
+		       (!request->all && !request->since && !request->step);
 
 	for (;;) {
 		int code = choose(run);
@@ -179,8 +196,9 @@ static int choose_and_plan(struct undo_run *run)
 		if (code != EXIT_CODE_OK || !is_last || run->schedule.count ||
 		    run->report.left_count)
 			return code;
-		undo_range_pass(&run->ranges, run->step);
-		drop_plan(run);
+		code = pass(run);
+		if (code != EXIT_CODE_OK)
+			return code;
 	}
 }
 

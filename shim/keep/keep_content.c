@@ -13,13 +13,32 @@
 
 enum { LEFT_MAX = 32 }; /* files that a process leaves at a boundary with their content on record */
 
+/* Has a descriptor's file lost the name that the kernel has for it?  It may have others. */
+static bool has_lost_name(const char *path, const struct pack_state *state)
+{
+	static const char MARK[] = " (deleted)";
+	const struct call_name name = { .path = path, .directory = AT_FDCWD };
+	size_t length = strlen(path);
+	struct pack_state now;
+
+	if (length < sizeof(MARK) || strcmp(path + length - (sizeof(MARK) - 1), MARK) != 0)
+		return false;
+	return keep_name_state(&name, &now) < 0 || now.dev != state->dev || now.ino != state->ino;
+}
+
+uint32_t keep_flags_of_descriptor(const char *path, const struct pack_state *state)
+{
+	return PACK_BY_DESCRIPTOR | (has_lost_name(path, state) ? PACK_NO_NAME : 0);
+}
+
 struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
 			   const struct keep_name *name)
 {
 	return (struct pack_note){
 		.kind = kind,
 		.flags = (name->is_external ? PACK_EXTERNAL : 0) |
-			 (name->name->path ? 0 : PACK_BY_DESCRIPTOR),
+			 (name->name->path ? 0
+					   : keep_flags_of_descriptor(name->path, &name->state)),
 		.process = keeper->process,
 		.pid = keeper->pid,
 		.before = name->state,
@@ -188,6 +207,7 @@ void keep_after(const struct keeper *keeper, const struct call_name *name, const
 
 	if (keep_name_state(name, &note.before) < 0)
 		return;
+	note.flags = name->path ? 0 : keep_flags_of_descriptor(path, &note.before);
 	if (cause == KEEP_MADE)
 		kept_note(keeper->segment, kept_key(&note.before));
 	if (cause != KEEP_WRITTEN || !keep_left(keeper, &note, name, -1))

@@ -12,6 +12,10 @@
 struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
 			   const struct keep_name *name);
 
+/* keep_flags_of_descriptor(): flags of a record about what a descriptor's file is called.  path: by the
+ * kernel. */
+uint32_t keep_flags_of_descriptor(const char *path, const struct pack_state *state);
+
 /* keep_going(): a name whose file is about to go: REMOVED, REPLACED.  keep_changing(): the content of a file is
  * about to be changed: CONTENT.  fd: a descriptor for that file, which may be one for reading; -1: none.
  * Return the record's place, or PACK_NO_PLACE. */

@@ -272,7 +272,8 @@ static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_s
 	const struct call_name by_descriptor = { .directory = fd };
 	const struct pack_note note = {
 		.kind = kind,
-		.flags = (marks & FILE_SHARED ? PACK_SHARED : 0) |
+		.flags = keep_flags_of_descriptor(path, state) |
+			 (marks & FILE_SHARED ? PACK_SHARED : 0) |
 			 (marks & FILE_MAPPED ? PACK_MAPPED : 0),
 		.process = shim.record,
 		.pid = (uint32_t)shim.pid,

@@ -5,18 +5,22 @@ A tree is compared by bytes, types, modes, symbolic links' targets, which names 
 """
 import os
 import random
+import re
 import shlex
+import shutil
 import stat
 import zlib
 
 SECOND_NS = 10**9
 
 
-def tree(root, times=True):
-    """{path below root, as bytes: what is there}."""
+def tree(root, times=True, without=()):
+    """{path below root, as bytes: what is there}.  without: directories of these names below a .git are passed over."""
     found, inodes = {}, {}
     root = os.fsencode(root)
     for directory, names, files in os.walk(root):
+        if os.path.basename(directory) == b".git":
+            names[:] = [name for name in names if name not in without]
         for name in names + files:
             path = os.path.join(directory, name)
             state = os.lstat(path)
@@ -46,10 +50,9 @@ def difference(before, after):
 class Maker:
     """Random trees, and random commands over what is there."""
 
-    def __init__(self, root, seed, data=True):
+    def __init__(self, root, seed):
         self.root = root
         self.random = random.Random(seed)
-        self.data = data
         self.serial = 0
 
     def name(self):
@@ -60,11 +63,17 @@ class Maker:
         return bytes(self.random.getrandbits(8) for _ in range(self.random.choice((0, 1, 30, 500, 5000)))) if self.random.random() < 0.9 \
             else os.urandom(100) * 1500
 
+    def walk(self):
+        """As os.walk(), in an order that the file system does not choose."""
+        for directory, names, files in os.walk(self.root):
+            names.sort()
+            yield directory, names, sorted(files)
+
     def directories(self):
-        return [directory for directory, _, _ in os.walk(self.root)]
+        return [directory for directory, _, _ in self.walk()]
 
     def files(self, kinds=(stat.S_IFREG,)):
-        return [os.path.join(directory, name) for directory, names, files in os.walk(self.root) for name in files + names
+        return [os.path.join(directory, name) for directory, names, files in self.walk() for name in files + names
                 if stat.S_IFMT(os.lstat(os.path.join(directory, name)).st_mode) in kinds]
 
     def fill(self, count):
@@ -96,32 +105,83 @@ class Maker:
     def new(self):
         return shlex.quote(os.path.relpath(os.path.join(self.random.choice(self.directories()), self.name()), self.root))
 
+    def calls(self):
+        """A program that makes several calls of undoing_calls.py, over files that there are."""
+        words = []
+        for _ in range(self.random.randrange(1, 5)):
+            call = self.random.choice(CALLS)
+            paths = [self.pick(self.files()) or self.new(), self.pick(self.files()) or self.new(), self.new()]
+            words += ["+", call, *paths]
+        return "python3 %s %s" % (PROGRAM, " ".join(words[1:]))
+
     def command(self):
         anything = self.files((stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR))
+        if len(anything) > LARGE:
+            return "rm -rf -- %s" % self.pick([path for path in anything if os.path.isdir(path) and not os.path.islink(path)])
+        repositories = [directory for directory in self.directories() if os.path.isdir(os.path.join(directory, ".git"))]
         values = {
             "any": self.pick(anything), "any2": self.pick(anything), "file": self.pick(self.files()), "file2": self.pick(self.files()),
-            "directory": self.pick(self.directories()), "new": self.new(), "new2": self.new(), "mode": "%o" % self.random.choice((0o700, 0o644, 0o755, 0o600)),
-            "number": self.random.randrange(4000), "python": shlex.quote(os.path.join(os.path.dirname(__file__), "undoing_calls.py")),
+            "directory": self.pick(self.directories()), "directory2": self.pick(self.directories()), "new": self.new(), "new2": self.new(),
+            "mode": "%o" % self.random.choice((0o700, 0o644, 0o755, 0o600)), "number": self.random.randrange(4000),
+            "python": "python3 " + PROGRAM, "repository": self.pick(repositories), "git": GIT, "calls": self.calls(),
         }
         while True:
-            form = self.random.choice(NAMES + (DATA if self.data else ()))
-            if all(values[name] for name in values if "{%s}" % name in form):
+            form = self.random.choice(self.random.choice((NAMES, DATA, PROGRAMS, GITS)))
+            if all(values[name] for name in re.findall(r"{(\w+)}", form)):
                 return form.format(**values)
 
 
+LARGE = 300  # names: then a directory goes
+PROGRAM = shlex.quote(os.path.join(os.path.dirname(__file__), "undoing_calls.py"))
+# Objects lie apart: what git can make again, or removes by itself, is not kept.
+GIT = "GIT_OBJECT_DIRECTORY=$HOME/objects git -c user.name=a -c user.email=a@b -c gc.auto=0 -c core.fsync=none -c init.defaultBranch=main -c advice.detachedHead=false"
+CALLS = ("aio", "allocate", "collapse", "copy_range", "exchange", "fork", "handed_on", "late", "link_nameless", "mapped", "moved_while_open", "pieces",
+         "punch", "rename", "replace", "sendfile", "shared", "splice", "stream", "times", "truncate", "truncate_path", "unlink", "unlink_while_open")
 NAMES = (
     "rm -f -- {file}", "rm -rf -- {any}", "rm -f -- {file} {file2}", "mv -- {any} {new}", "mv -f -- {any} {any2}", "mv -T -- {any} {any2}",
     "mv -- {file} {new}; mv -- {new} {new2}", "mv -- {any} {new}; mkdir -- {any}", "ln -- {file} {new}", "ln -f -- {file} {file2}",
-    "ln -s -- {file} {new}", "ln -sfn -- nowhere {any}", "chmod {mode} -- {any}", "chmod -R u+w -- {directory}", "mkdir -p -- {new}/deep/er", "rmdir -- {directory}", "find {directory} -type f -size -2 -delete",
-    "find {directory} -depth -empty -delete", "rm -rf -- {directory}/*", "mv -- {any} {directory}", "mkdir -- {new}; mv -- {any} {new}; rm -rf -- {new}",
-    "ln -- {file} {new}; rm -- {file}", "python3 {python} exchange {any} {any2}", "python3 {python} rename {file} {file2}",
-    "python3 {python} unlink {file}", "mv -- {file} {new}; ln -s -- {new} {file}",
+    "ln -s -- {file} {new}", "ln -sfn -- nowhere {any}", "chmod {mode} -- {any}", "chmod -R u+w -- {directory}", "mkdir -p -- {new}/deep/er",
+    "rmdir -- {directory}", "find {directory} -type f -size -2 -delete", "find {directory} -depth -empty -delete", "rm -rf -- {directory}/*",
+    "mv -- {any} {directory}", "mkdir -- {new}; mv -- {any} {new}; rm -rf -- {new}", "ln -- {file} {new}; rm -- {file}",
+    "mv -- {file} {new}; ln -s -- {new} {file}", "find {directory} -name '*[0-4]' -delete", "find {directory} -type f -print0 | xargs -0 rm -f --",
+    "mv -- {directory} {new}; mv -- {file} {new}", "mv -b -- {file} {file2}", "cp -l -- {file} {new}", "unlink -- {file}", "link -- {file} {new}",
+    "mv -- {directory} {new}; mkdir -- {directory}; mv -- {new} {directory}/", "rm -- {file}; mkdir -- {file}", "rm -rf -- {directory}; echo x > {directory}",
 )
 DATA = (
-    "touch -- {file}", "touch -d 2001-02-03 -- {any}",     "echo more >> {file}", "echo other > {file}", "truncate -s {number} -- {file}", "dd if=/dev/urandom of={file} bs=100 count=2 conv=notrunc status=none",
-    "sed -i s/e/E/ -- {file}", "cp -f -- {file} {file2}", "cp -a -- {any} {new}", "cp -rT -- {directory} {new}", "tar cf {new} -- {file}; tar xf {new}",
-    "python3 {python} mmap {file}", "python3 {python} truncate {file}", "python3 {python} threads {directory}", "python3 {python} replace {file}",
-    "install -m {mode} -- {file} {new}", "sort -o {file} -- {file}", "printf x | tee -- {file} {new} > /dev/null", "cat -- {file} > {new}; mv -- {new} {file}",
-    "git init -q {new}; cd {new}; cp ../* . 2>/dev/null; git add -A 2>/dev/null; git clean -fdxq; rm -rf .git",
-    "rsync -a --delete -- {directory}/ {new}/ 2>/dev/null || cp -r -- {directory} {new}", "echo x > {new}; chmod {mode} {new}; echo y >> {new}; rm -f {new}",
+    "touch -- {file}", "touch -d 2001-02-03 -- {any}", "echo more >> {file}", "echo other > {file}", "truncate -s {number} -- {file}",
+    "dd if=/dev/urandom of={file} bs=100 count=2 conv=notrunc status=none", "dd if=/dev/zero of={file} bs=1 seek={number} count=0 status=none",
+    "dd if=./{file} of=./{file2} bs=512 status=none", "sed -i s/e/E/ -- {file}", "cp -f -- {file} {file2}", "cp -a -- {any} {new}",
+    "cp -rT -- {directory} {new}", "{calls}", "{calls}", "{calls}", "{python} threads {directory}", "install -m {mode} -- {file} {new}",
+    "sort -o {file} -- {file}", "printf x | tee -- {file} {new} > /dev/null", "cat -- {file} > {new}; mv -- {new} {file}",
+    "echo x > {new}; chmod {mode} {new}; echo y >> {new}; rm -f {new}", "cat -- {file} {file2} >> {new}; : > {file}", ": > {file}; : > {file2}",
+    "exec 7>> {file}; echo a >&7; mv -- {file} {new}; echo b >&7", "exec 7<> {file}; rm -- {file}; echo b >&7; echo c > {file}",
+    "(echo a; sleep 0.01; echo b) > {file} & echo c >> {file2}; wait", "head -c {number} /dev/urandom > {new}; cp -- {new} {file}; rm -- {new}",
+    "cp --remove-destination -- {file} {file2}", "ln -f -- {file} {new}; echo both >> {new}", "touch -r {file} -- {file2}; chmod {mode} -- {file2}",
+    "for i in 1 2 3; do echo $i >> {file}; mv -- {file} {new}; mv -- {new} {file}; done", "cp -p -- {file} {new}; mv -- {new} {file}",
 )
+PROGRAMS = tuple(form for program, forms in (
+    ("patch", ("sed s/e/E/ -- {file} > {new}; diff -ua -- {file} {new} | patch -s -f -- {file}; rm -f -- {new}",
+               "diff -uaN -- {file} {file2} > {new}; patch -s -f -b -- {file} {new}", "printf 'new\\n' > {new}; diff -ua {file} {new} | patch -s -R -f -- {new}")),
+    ("tar", ("tar cf {new} -- {file}; tar xf {new}", "tar cf - -- {any} 2> /dev/null | tar xf - -C {directory} --unlink-first 2> /dev/null",
+             "tar cf {new} -- {directory} 2> /dev/null; rm -rf -- {directory}/*; tar xf {new}", "tar cf - -- {file} | tar xf - --overwrite")),
+    ("zip", ("zip -q -r ./{new}.zip ./{directory}; unzip -o -q ./{new}.zip -d ./{directory2}", "zip -q ./{new}.zip ./{file}; rm -f -- {file}; unzip -o -q ./{new}.zip")),
+    ("rsync", ("rsync -a --delete -- ./{directory}/ ./{new}/", "rsync -a --delete --exclude .git -- ./{directory}/ ./{directory2}/", "rsync -a --inplace ./{file} ./{file2}")),
+    ("perl", ("perl -pi -e s/e/E/ -- {file}", "perl -i.bak -pe s/a/b/ -- {file}", "perl -e 'truncate $ARGV[0], 5; rename $ARGV[0], $ARGV[1]' ./{file} ./{new}")),
+    ("awk", ("awk '{{print NR, $0}}' ./{file} > {new}; mv -f -- {new} {file}",)),
+    ("clang-format", ("printf 'int  f( ){{return 1 ;}}\\n' > ./{new}.c; clang-format -i ./{new}.c; cp ./{new}.c {file}",)),
+    ("gzip", ("gzip -f -- {file}", "gzip -fc -- {file} > {new}.gz; gunzip -f -- {new}.gz")),
+    ("split", ("split -b 1500 -- {file} ./{new}.",)),
+    ("shred", ("shred -n 1 -- {file}", "shred -n 1 -u -- {file}")),
+    ("vim", ("vim -es -u NONE -c '%s/e/E/e' -c wq -- ./{file} < /dev/null > /dev/null 2>&1",)),
+    ("ed", ("printf '1d\\nw\\nq\\n' | ed -s ./{file} > /dev/null 2>&1",)),
+    ("find", ("find ./{directory} -type f -exec sed -i s/a/b/ {{}} +", "find ./{directory} -newer ./{file} -type f -delete", "find ./{directory} -mindepth 1 -depth -delete")),
+) if shutil.which(program) for form in forms)
+GITS = (
+    "cd {directory}; {git} init -q .; {git} add -A; {git} commit -qm a", "cd {repository}; {git} add -A; {git} commit -qm b",
+    "cd {repository}; {git} checkout -q -- .", "cd {repository}; {git} reset -q --hard", "cd {repository}; {git} reset -q --hard HEAD~1",
+    "cd {repository}; {git} clean -fdxq", "cd {repository}; {git} clean -fdxq; {git} checkout -q -- .", "cd {repository}; {git} stash -q -u",
+    "cd {repository}; {git} stash -q; {git} stash pop -q", "cd {repository}; {git} rm -rfq --cached .; {git} rm -rfq .", "cd {repository}; {git} mv -k * {directory}",
+    "cd {repository}; {git} checkout -q -b side; echo side > side; {git} add side; {git} commit -qm side; {git} checkout -q main; echo x > on-main; {git} add on-main; "
+    "{git} commit -qm main; {git} checkout -q side; {git} rebase -q main",
+    "{git} init -q {new}; cd {new}; cp ../* . 2>/dev/null; {git} add -A 2>/dev/null; {git} clean -fdxq; rm -rf .git",
+) if shutil.which("git") else ("true",)

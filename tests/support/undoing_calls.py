@@ -1,40 +1,212 @@
-"""Calls that no command of the shell makes: undoing_calls.py CALL PATH..."""
+"""Calls that no command of the shell makes: undoing_calls.py CALL PATH... [+ CALL PATH...]...
+
+Each is given the names of a file that is there, of another one, and of one that is not.  One that fails is passed over.
+"""
 import ctypes
 import mmap
 import os
+import struct
+import subprocess
 import sys
 import threading
 
-call, *paths = sys.argv[1:]
-if call == "exchange":
-    ctypes.CDLL(None).renameat2(-100, os.fsencode(paths[0]), -100, os.fsencode(paths[1]), 2)
-elif call == "rename":
-    os.rename(*paths)
-elif call == "unlink":
-    os.unlink(paths[0])
-elif call == "mmap":
-    with open(paths[0], "r+b") as file:
-        if os.path.getsize(paths[0]):
-            with mmap.mmap(file.fileno(), 0) as area:
+LIBC = ctypes.CDLL(None, use_errno=True)
+HERE = -100  # AT_FDCWD
+
+
+def exchange(file, other, new):
+    LIBC.renameat2(HERE, os.fsencode(file), HERE, os.fsencode(other), 2)
+
+
+def rename(file, other, new):
+    os.rename(file, other)
+
+
+def unlink(file, other, new):
+    os.unlink(file)
+
+
+def mapped(file, other, new):
+    with open(file, "r+b") as stream:
+        if os.path.getsize(file):
+            with mmap.mmap(stream.fileno(), 0) as area:
                 area[0:1] = b"M"
-elif call == "truncate":
-    with open(paths[0], "r+b") as file:
-        file.truncate(os.path.getsize(paths[0]) // 2)
-        os.posix_fallocate(file.fileno(), 0, 10)
-elif call == "replace":
-    with open(paths[0] + ".new", "wb") as file:
-        file.write(b"replaced")
-    os.replace(paths[0] + ".new", paths[0])
-elif call == "threads":
+
+
+def truncate(file, other, new):
+    with open(file, "r+b") as stream:
+        stream.truncate(os.path.getsize(file) // 2)
+        os.posix_fallocate(stream.fileno(), 0, 10)
+
+
+def truncate_path(file, other, new):
+    os.truncate(file, os.path.getsize(file) // 3 + 1)
+
+
+def replace(file, other, new):
+    with open(new, "wb") as stream:
+        stream.write(b"replaced")
+    os.replace(new, file)
+
+
+def pieces(file, other, new):
+    fd = os.open(file, os.O_RDWR)
+    os.pwrite(fd, b"pwrite", 3)
+    os.writev(fd, [b"write", b"v"])
+    os.pwritev(fd, [b"pwrite", b"v"], 20)
+    os.close(fd)
+
+
+def sendfile(file, other, new):
+    source, to = os.open(other, os.O_RDONLY), os.open(file, os.O_WRONLY)
+    os.sendfile(to, source, 0, 100)
+    os.close(source)
+    os.close(to)
+
+
+def copy_range(file, other, new):
+    source, to = os.open(other, os.O_RDONLY), os.open(file, os.O_WRONLY)
+    os.copy_file_range(source, to, 100, 0, 7)
+    os.close(source)
+    os.close(to)
+
+
+def splice(file, other, new):
+    reader, writer = os.pipe()
+    to = os.open(file, os.O_WRONLY)
+    os.write(writer, b"spliced")
+    LIBC.splice(reader, None, to, None, 7, 0)
+    for fd in (reader, writer, to):
+        os.close(fd)
+
+
+def allocated(file, mode, at, size):
+    fd = os.open(file, os.O_RDWR)
+    LIBC.fallocate(fd, mode, ctypes.c_long(at), ctypes.c_long(size))
+    os.close(fd)
+
+
+def punch(file, other, new):
+    allocated(file, 3, 1, 10)
+
+
+def collapse(file, other, new):
+    allocated(file, 8, 0, 4096)
+
+
+def allocate(file, other, new):
+    allocated(file, 0, 100, 5000)
+
+
+def aio(file, other, new):
+    fd, data = os.open(file, os.O_WRONLY), ctypes.create_string_buffer(b"asynchronous")
+    block = ctypes.create_string_buffer(168)  # struct aiocb: descriptor, buffer, bytes, no notification, offset
+    struct.pack_into("i", block, 0, fd)
+    struct.pack_into("QQ", block, 16, ctypes.addressof(data), 12)
+    struct.pack_into("i", block, 44, 1)
+    struct.pack_into("q", block, 128, 2)
+    if LIBC.aio_write(block) == 0:
+        blocks = (ctypes.c_void_p * 1)(ctypes.addressof(block))
+        while LIBC.aio_error(block) == 115:  # EINPROGRESS
+            LIBC.aio_suspend(blocks, 1, None)
+    os.close(fd)
+
+
+def link_nameless(file, other, new):
+    fd = os.open(os.path.dirname(new) or ".", os.O_TMPFILE | os.O_RDWR, 0o644)
+    os.write(fd, b"had no name")
+    os.link("/proc/self/fd/%d" % fd, new, follow_symlinks=True)
+    os.write(fd, b", has one")
+    os.close(fd)
+
+
+def moved_while_open(file, other, new):
+    fd = os.open(file, os.O_WRONLY)
+    os.rename(file, new)
+    os.write(fd, b"as " + os.fsencode(new))
+    os.rename(new, file)
+    os.write(fd, b"as it was")
+    os.close(fd)
+
+
+def unlink_while_open(file, other, new):
+    fd = os.open(file, os.O_RDWR)
+    os.unlink(file)
+    os.write(fd, b"nobody reads this")
+    with open(file, "w") as stream:
+        stream.write("another one")
+    os.close(fd)
+
+
+def late(file, other, new):
+    """Two descriptors; what the one wrote is cut off by the other."""
+    one, two = os.open(file, os.O_WRONLY | os.O_APPEND), os.open(file, os.O_RDWR)
+    os.write(one, b"appended")
+    os.close(one)
+    os.ftruncate(two, 2)
+    os.fchmod(two, 0o640)
+    os.close(two)
+
+
+def times(file, other, new):
+    os.utime(file, ns=(10**18, 10**18 + 1))
+    with open(file, "ab") as stream:
+        stream.write(b"later")
+    os.utime(file, ns=(10**18, 10**18 + 2))
+
+
+def stream(file, other, new):
+    LIBC.fopen.restype = ctypes.c_void_p
+    for mode, text in ((b"r+", b"by libc"), (b"a", b"at the end")):
+        opened = LIBC.fopen(os.fsencode(file), mode)
+        if opened:
+            LIBC.fputs(text, ctypes.c_void_p(opened))
+            LIBC.fclose(ctypes.c_void_p(opened))
+
+
+def fork(file, other, new):
+    fd = os.open(file, os.O_WRONLY | os.O_APPEND)
+    child = os.fork()
+    os.write(fd, b"parent" if child else b"child")
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(fd)
+
+
+def handed_on(file, other, new):
+    fd = os.open(file, os.O_WRONLY | os.O_APPEND)
+    subprocess.run(["sh", "-c", "echo handed on >&%d" % fd], pass_fds=(fd,))
+    os.write(fd, b"and after")
+    os.close(fd)
+
+
+def shared(file, other, new):
+    """Another name of the file is written."""
+    os.link(file, new)
+    with open(new, "r+b") as stream:
+        stream.write(b"by another name")
+    os.unlink(file)
+
+
+def threads(directory, *_):
     def work(number):
-        path = os.path.join(paths[0], "thread%d" % number)
+        path = os.path.join(directory, "thread%d" % number)
         with open(path, "w") as file:
             file.write("x" * number)
         os.rename(path, path + ".moved")
         if number % 2:
             os.unlink(path + ".moved")
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
+    started = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in started:
         thread.start()
-    for thread in threads:
+    for thread in started:
         thread.join()
+
+
+for words in " ".join(word.replace(" ", "\0") for word in sys.argv[1:]).split(" + "):
+    call, *paths = (word.replace("\0", " ") for word in words.split(" "))
+    try:
+        globals()[call](*paths)
+    except OSError as error:
+        print("%s: %s" % (call, error))

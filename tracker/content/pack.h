@@ -113,7 +113,7 @@ enum pack_flags {
 		1, /* the call named a descriptor: `path` is what the kernel called it then */
 	PACK_NO_VALUE = 2, /* METADATA, ATTRIBUTE: it was not set */
 	PACK_MAPPED = 4,   /* CONTENT: by a shared mapping: stores are not seen */
-	PACK_NO_NAME = 8,  /* the file had no name: O_TMPFILE, or removed */
+	PACK_NO_NAME = 8,  /* BY_DESCRIPTOR: the file has lost the name of `path`; it has others */
 	PACK_EXTERNAL =
 		16, /* `path` is not in the workspace: RENAMED into it, or below what was moved out of it */
 	PACK_OTHER_EXTERNAL = 32, /* the same of `other` */
