@@ -177,6 +177,21 @@ static bool read_record(struct pack_reader *reader, uint64_t place, struct pack_
 	return true;
 }
 
+/* The units of a record whose writer is not done, or was killed before it was; 0: it is none. */
+static size_t begun_bytes(const unsigned char *unit, uint64_t place, size_t room)
+{
+	uint32_t magic, size_bytes;
+	uint64_t own_place;
+
+	memcpy(&magic, unit + offsetof(struct pack_record, magic), sizeof(magic));
+	memcpy(&own_place, unit + offsetof(struct pack_record, place), sizeof(own_place));
+	memcpy(&size_bytes, unit + offsetof(struct pack_record, size_bytes), sizeof(size_bytes));
+	return magic == PACK_MAGIC_BEGUN && own_place == place && size_bytes <= room &&
+			       size_bytes % PACK_UNIT_BYTES == 0
+		       ? size_bytes
+		       : 0;
+}
+
 static bool is_empty(const unsigned char *unit)
 {
 	return unit[0] == 0 && memcmp(unit, unit + 1, PACK_UNIT_BYTES - 1) == 0;
@@ -194,7 +209,15 @@ static bool next_in_part(struct pack_reader *reader, struct pack_entry *ret_entr
 			reader->next_place = begin + reader->at;
 			return true;
 		}
-		bool is_damaged = !is_empty(reader->bytes + reader->at);
+		const unsigned char *unit = reader->bytes + reader->at;
+		size_t begun = begun_bytes(unit, begin + reader->at,
+					   reader->size_bytes - reader->at);
+		if (begun) {
+			was_damaged = false;
+			reader->at += begun;
+			continue;
+		}
+		bool is_damaged = !is_empty(unit);
 		reader->damaged += is_damaged && !was_damaged;
 		was_damaged = is_damaged;
 		reader->at += PACK_UNIT_BYTES;

@@ -6,6 +6,7 @@
 #include "shim/keep/step.h"
 #include "shim/preload/keep_file.h"
 #include "shim/preload/keep_self.h"
+#include "tracker/content/pack_window.h"
 #include "tracker/content/pack_write.h"
 
 static bool is_step; /* this process: its begin and end are a step's */
@@ -34,6 +35,7 @@ void keep_reset(void)
 {
 	is_step = false;
 	keep_name_reset();
+	pack_window_reset();
 	keep_files_fork();
 }
 

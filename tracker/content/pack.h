@@ -6,6 +6,8 @@
  *
  *	record | record | zeroes up to the part's end, where the next record did not fit | ...
  *
+ * (Behind the last record there are zeroes, too, where a writer has room allocated for the next ones.)
+ *
  * A record begins at a multiple of PACK_UNIT_BYTES and never crosses the end of a part.  It is a
  * struct pack_record, its path, its other path (neither ended by NUL), and its content where that is
  * held INLINE.  Its place is the part's number times PACK_PART_BYTES plus the offset there: the
@@ -26,6 +28,8 @@
 #include "tracker/content/version.h"
 
 #define PACK_MAGIC 0x316b6370u /* "pck1": of the record format's version 1 */
+/* "pck0": `place` and `size_bytes` alone are set: its writer is not done, or was killed before its call */
+#define PACK_MAGIC_BEGUN 0x306b6370u
 
 enum {
 	PACK_UNIT_BYTES = 64,

@@ -48,7 +48,7 @@ static bool has_reserve(const struct segment *segment, int fd, uint64_t more_byt
 static int make_part(const struct segment *segment, const char *path)
 {
 	(void)pack_make_room(segment, 0);
-	int fd = sys_open(path, O_WRONLY | O_CREAT | OPEN_FLAGS, 0600);
+	int fd = sys_open(path, O_RDWR | O_CREAT | OPEN_FLAGS, 0600);
 	if (fd < 0 || has_reserve(segment, fd, PACK_PART_BYTES))
 		return fd;
 	/* a part that is empty tells that there was no room */
@@ -69,7 +69,7 @@ int pack_open_part(const struct segment *segment, uint32_t part)
 	pack_part_name(part, name);
 	if (part < first_part(segment) || !path_in(segment, name, path))
 		return -ENOENT;
-	int fd = sys_open(path, O_WRONLY | OPEN_FLAGS, 0);
+	int fd = sys_open(path, O_RDWR | OPEN_FLAGS, 0);
 	return fd == -ENOENT ? make_part(segment, path) : fd;
 }
 

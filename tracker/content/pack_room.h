@@ -15,7 +15,7 @@ enum {
 	PACK_FAR_STEP_BYTES_MAX = 268435456, /* between two boundaries */
 };
 
-/* pack_open_part(): opens a part to write to, made where it is not there.  Returns a descriptor, which the
+/* pack_open_part(): opens a part to read and write, made where it is not there.  Returns a descriptor, which the
  * caller closes; -ENOENT: the session keeps nothing, or has dropped that part; -ENOSPC: less is free than is to stay so;
  * errors of open(2). */
 int pack_open_part(const struct segment *segment, uint32_t part);

@@ -9,6 +9,7 @@
 #include "tracker/content/pack_check.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/content/pack_room.h"
+#include "tracker/content/pack_window.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
@@ -18,7 +19,8 @@ enum { SMALL_CHUNK_BYTES = 1024 /* on the stack, where all chunks are in use */ 
 struct draft {
 	struct pack_record record;
 	const char *path, *other;
-	int part; /* descriptor; -1: none */
+	int part;     /* descriptor; -1: none */
+	char *memory; /* of the part, where the record goes; NULL: by the descriptor */
 };
 
 static const char ZEROES[PACK_UNIT_BYTES];
@@ -81,12 +83,6 @@ static void start_draft(const struct segment *segment, const struct pack_note *n
 	};
 }
 
-static bool may_write(const struct draft *draft)
-{
-	return sys_may_be_this_large(draft->record.place % PACK_PART_BYTES +
-				     draft->record.size_bytes);
-}
-
 /* Writes at an offset of the record, whole. */
 static int write_at(const struct draft *draft, const char *bytes, size_t size_bytes, size_t offset)
 {
@@ -94,18 +90,48 @@ static int write_at(const struct draft *draft, const char *bytes, size_t size_by
 			       (off_t)(draft->record.place % PACK_PART_BYTES + offset));
 }
 
-/* Writes what is not there yet: the record and its paths, and content that is in memory.  What is not written
- * in one piece is no record that a reader believes. */
-static int write_draft(struct draft *draft, const void *content, size_t content_bytes)
+/* Where the content stands, from the record on. */
+static size_t content_offset(const struct pack_record *record)
 {
-	struct pack_record *record = &draft->record;
+	return sizeof(*record) + record->path_bytes + record->other_bytes;
+}
 
-	record->check = pack_check(record, draft->path, draft->other);
-	size_t written = sizeof(*record) + record->path_bytes + record->other_bytes + content_bytes;
+/* Begins a record in memory: a reader passes it over until it is whole. */
+static void begin_in_memory(const struct draft *draft)
+{
+	struct pack_record *there = (struct pack_record *)(void *)draft->memory;
+
+	there->place = draft->record.place;
+	there->size_bytes = draft->record.size_bytes;
+	__atomic_store_n(&there->magic, PACK_MAGIC_BEGUN, __ATOMIC_RELEASE);
+}
+
+static void write_to_memory(const struct draft *draft, const void *content, size_t content_bytes)
+{
+	const struct pack_record *record = &draft->record;
+	const size_t behind_magic = offsetof(struct pack_record, result);
+	char *at = draft->memory + sizeof(*record);
+
+	memcpy(draft->memory + behind_magic, (const char *)record + behind_magic,
+	       sizeof(*record) - behind_magic);
+	if (record->path_bytes)
+		memcpy(at, draft->path, record->path_bytes);
+	if (record->other_bytes)
+		memcpy(at + record->path_bytes, draft->other, record->other_bytes);
+	if (content_bytes)
+		memcpy(draft->memory + content_offset(record), content, content_bytes);
+	__atomic_store_n(&((struct pack_record *)(void *)draft->memory)->magic, record->magic,
+			 __ATOMIC_RELEASE);
+}
+
+static int write_to_part(const struct draft *draft, const void *content, size_t content_bytes)
+{
+	const struct pack_record *record = &draft->record;
+	size_t written = content_offset(record) + content_bytes;
 	/* the rest of the last unit is a hole, but for the last record of the file, which is to be whole */
 	size_t rest = content_bytes == record->content_bytes ? record->size_bytes - written : 0;
 	struct iovec parts[] = {
-		{ record, sizeof(*record) },
+		{ (void *)(uintptr_t)record, sizeof(*record) },
 		{ (void *)(uintptr_t)draft->path, record->path_bytes },
 		{ (void *)(uintptr_t)draft->other, record->other_bytes },
 		{ (void *)(uintptr_t)content, content_bytes },
@@ -123,18 +149,44 @@ static int write_draft(struct draft *draft, const void *content, size_t content_
 	return (size_t)wrote == written + rest ? 0 : -ENOSPC;
 }
 
+/* Writes what is not there yet: the record and its paths, and content that is in memory.  What is not written
+ * in one piece is no record that a reader believes. */
+static int write_draft(struct draft *draft, const void *content, size_t content_bytes)
+{
+	draft->record.check = pack_check(&draft->record, draft->path, draft->other);
+	if (!draft->memory)
+		return write_to_part(draft, content, content_bytes);
+	write_to_memory(draft, content, content_bytes);
+	return 0;
+}
+
+/* Where it is written to: ended by close_part(). */
 static int open_part(const struct segment *segment, struct draft *draft)
 {
-	if (!may_write(draft))
+	const struct pack_record *record = &draft->record;
+
+	draft->memory = pack_window_acquire(segment, record->place, record->size_bytes, true);
+	if (draft->memory) {
+		begin_in_memory(draft);
+		return 0;
+	}
+	if (!sys_may_be_this_large(record->place % PACK_PART_BYTES + record->size_bytes))
 		return -EFBIG;
-	draft->part = pack_open_part(segment, pack_part_of(draft->record.place));
+	draft->part = pack_open_part(segment, pack_part_of(record->place));
 	return draft->part < 0 ? draft->part : 0;
+}
+
+static void close_part(const struct draft *draft)
+{
+	if (draft->memory)
+		pack_window_release();
+	if (draft->part >= 0)
+		(void)sys_close(draft->part);
 }
 
 static uint64_t finish_draft(const struct segment *segment, const struct draft *draft, int error)
 {
-	if (draft->part >= 0)
-		(void)sys_close(draft->part);
+	close_part(draft);
 	/* what can be made again, and what has no content, is no loss */
 	bool is_lost = draft->record.held == PACK_NOT_KEPT &&
 		       draft->record.reason != PACK_REBUILDABLE &&
@@ -192,11 +244,24 @@ static enum pack_reason reason_of(int error)
 
 /* ---- small contents: behind the record ---- */
 
-/* Copies what the file holds behind the record, piece by piece.  -EAGAIN: it is not what it was. */
+/* Reads what the file holds to where it stands behind the record.  -EAGAIN: it is not what it was. */
+static int read_inline(struct draft *draft, int fd)
+{
+	const struct pack_record *record = &draft->record;
+	char *content = draft->memory + content_offset(record);
+	ssize_t got = sys_pread_all(fd, content, record->content_bytes, 0);
+
+	if (got != (ssize_t)record->content_bytes)
+		return got < 0 ? (int)got : -EAGAIN;
+	draft->record.version = version_of_bytes(content, (uint64_t)got);
+	return write_draft(draft, NULL, 0);
+}
+
+/* Copies what the file holds behind the record, piece by piece.  -EAGAIN: likewise. */
 static int copy_inline(struct draft *draft, int fd, char *chunk, size_t chunk_bytes)
 {
 	const struct pack_record *record = &draft->record;
-	size_t offset = sizeof(*record) + record->path_bytes + record->other_bytes, done = 0;
+	size_t offset = content_offset(record), done = 0;
 	struct version_stream stream;
 
 	version_stream_init(&stream);
@@ -239,15 +304,16 @@ static int keep_inline(const struct segment *segment, const struct pack_note *no
 	start_draft(segment, note, note->before.size_bytes, &draft);
 	draft.record.held = PACK_INLINE;
 	int error = open_part(segment, &draft);
-	if (error == 0) {
+	if (error == 0 && draft.memory) {
+		error = read_inline(&draft, fd);
+	} else if (error == 0) {
 		char *chunk = chunk_acquire();
 		error = chunk ? copy_inline(&draft, fd, chunk, CHUNK_BYTES)
 			      : copy_inline_on_stack(&draft, fd);
 		chunk_release(chunk);
 	}
 	if (error < 0) {
-		if (draft.part >= 0)
-			(void)sys_close(draft.part);
+		close_part(&draft);
 		return error;
 	}
 	*ret_place = finish_draft(segment, &draft, 0);
@@ -397,6 +463,13 @@ void pack_fail(const struct segment *segment, uint64_t place)
 
 	if (place == PACK_NO_PLACE)
 		return;
+	char *memory = pack_window_acquire(segment, place, sizeof(struct pack_record), false);
+	if (memory) {
+		__atomic_store_n(&((struct pack_record *)(void *)memory)->result, failed,
+				 __ATOMIC_RELAXED);
+		pack_window_release();
+		return;
+	}
 	int part = pack_open_part(segment, pack_part_of(place));
 	if (part < 0)
 		return;

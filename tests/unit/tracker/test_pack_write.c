@@ -7,6 +7,7 @@
 #include "support.h"
 #include "tracker/content/pack_check.h"
 #include "tracker/content/pack_name.h"
+#include "tracker/content/pack_window.h"
 #include "tracker/content/pack_write.h"
 
 static struct world world;
@@ -274,4 +275,143 @@ Test(pack_write, many_writers)
 		cr_assert_eq(counts[writer], RECORDS);
 	cr_assert_eq(reader.damaged, 0);
 	pack_reader_close(&reader);
+}
+
+/* Records of a process that writes many are stores to memory. */
+static void write_many(int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct pack_note note = note_of(PACK_REMOVED, "/w/many");
+		note.amount = (uint64_t)i;
+		must(pack_write(&world.segment, &note, PACK_INLINE, "content", 7) != PACK_NO_PLACE);
+	}
+}
+
+static int count_records(struct pack_reader *reader)
+{
+	struct pack_entry entry;
+	int count = 0;
+
+	cr_assert_eq(pack_reader_open(world.undo, reader), 0);
+	while (pack_reader_next(reader, &entry) == 1)
+		count++;
+	pack_reader_close(reader);
+	return count;
+}
+
+static bool is_mapped(uint64_t place)
+{
+	bool is_there = pack_window_acquire(&world.segment, place, 1, false) != NULL;
+
+	if (is_there)
+		pack_window_release();
+	return is_there;
+}
+
+Test(pack_write, a_few_records_map_nothing_and_many_do)
+{
+	struct pack_reader reader;
+
+	write_many(PACK_WINDOW_RECORDS);
+	cr_assert_not(is_mapped(0));
+	write_many(3000); /* through several windows */
+	cr_assert_not(is_mapped(0));
+	cr_assert(is_mapped(world.segment.header->undo_next - PACK_UNIT_BYTES));
+	cr_assert_eq(count_records(&reader), 3000 + PACK_WINDOW_RECORDS);
+	cr_assert_eq(reader.damaged, 0);
+}
+
+Test(pack_write, a_record_in_memory_is_marked_as_failed)
+{
+	struct pack_note note = note_of(PACK_REMOVED, "/w/x");
+	struct pack_reader reader;
+
+	write_many(10);
+	uint64_t place = pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	cr_assert(is_mapped(place));
+	pack_fail(&world.segment, place);
+	struct pack_entry entry = read_nth(&reader, 10);
+	cr_assert_eq(entry.record.result, PACK_FAILED);
+	pack_reader_close(&reader);
+}
+
+/* Its writer was killed before the call: nothing happened, and nothing is damaged. */
+Test(pack_write, a_record_that_was_only_begun_is_passed_over)
+{
+	enum { BYTES = 1024 };
+	struct pack_reader reader;
+
+	write_many(10);
+	uint64_t place = __atomic_fetch_add(&world.segment.header->undo_next, BYTES,
+					    __ATOMIC_RELAXED);
+	char *memory = pack_window_acquire(&world.segment, place, BYTES, true);
+	must(memory);
+	struct pack_record begun = { .magic = PACK_MAGIC_BEGUN,
+				     .place = place,
+				     .size_bytes = BYTES };
+	memset(memory, 'x', BYTES);
+	memcpy(memory, &begun, sizeof(begun));
+	pack_window_release();
+	write_many(1);
+	cr_assert_eq(count_records(&reader), 11);
+	cr_assert_eq(reader.damaged, 0);
+}
+
+/* Another thread, or a handler that interrupts one: by system calls, in the order of places. */
+Test(pack_write, while_one_writer_has_the_memory_others_write_all_the_same)
+{
+	struct pack_reader reader;
+
+	write_many(10);
+	uint64_t place = world.segment.header->undo_next - PACK_UNIT_BYTES;
+	must(pack_window_acquire(&world.segment, place, 1, false));
+	cr_assert_null(pack_window_acquire(&world.segment, place, 1, true));
+	write_many(10);
+	pid_t child = fork();
+	if (child == 0) {
+		pack_window_reset(); /* the thread that has it is not here */
+		write_many(10);
+		_exit(!is_mapped(world.segment.header->undo_next - PACK_UNIT_BYTES));
+	}
+	int status;
+	must(waitpid(child, &status, 0) == child);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%x", (unsigned)status);
+	pack_window_release();
+	write_many(10);
+	cr_assert_eq(count_records(&reader), 40);
+	cr_assert_eq(reader.damaged, 0);
+}
+
+/* What is mapped is within the limit; past it nothing is, and no signal comes of it. */
+Test(pack_write, a_limit_of_file_sizes_holds_for_memory)
+{
+	struct pack_reader reader;
+
+	pid_t child = fork();
+	if (child == 0) {
+		const struct rlimit limit = { PACK_WINDOW_BYTES + 1000, PACK_WINDOW_BYTES + 1000 };
+		struct pack_note note = note_of(PACK_REMOVED, "/w/x");
+		int lost = 0;
+		must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+		for (int i = 0; i < 2000; i++)
+			lost += pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0) ==
+				PACK_NO_PLACE;
+		_exit(lost == 2000 - (int)limit.rlim_cur / 256 ? 0 : 1);
+	}
+	int status;
+	must(waitpid(child, &status, 0) == child);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%x", (unsigned)status);
+	cr_assert_eq(count_records(&reader), (PACK_WINDOW_BYTES + 1000) / 256);
+}
+
+/* A part that made room for others is written to no more, though it is still mapped. */
+Test(pack_write, memory_of_a_part_that_was_dropped_is_not_used)
+{
+	struct pack_note note = note_of(PACK_REMOVED, "/w/x");
+
+	write_many(10);
+	must(is_mapped(64));
+	world.segment.header->undo_first = 1;
+	cr_assert_not(is_mapped(64));
+	cr_assert_eq(pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0), PACK_NO_PLACE);
 }

@@ -1,0 +1,118 @@
+/* Memory of the part that a process writes to: see pack_window.h. */
+#include "tracker/content/pack_window.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "tracker/content/pack.h"
+#include "tracker/content/pack_name.h"
+#include "tracker/content/pack_room.h"
+#include "tracker/sys/sys.h"
+
+enum {
+	ALIGNED_BYTES = 65536, /* no system's pages are larger */
+	RETRY_RECORDS = 1024,  /* after a mapping that failed */
+	ALLOCATE_ATTEMPTS = 3, /* a signal may interrupt it */
+};
+
+static struct {
+	uint32_t taken;  /* by a writer; all others are its own */
+	uint32_t passed; /* records that were written without, since there last was one */
+	uint32_t failed;
+	uint64_t session;  /* when its segment was created */
+	uint64_t from, to; /* places */
+	char *bytes;       /* NULL: none is mapped */
+} window;
+
+static bool holds(const struct segment *segment, uint64_t place, uint64_t size_bytes)
+{
+	return window.bytes && place >= window.from && size_bytes <= window.to - place &&
+	       place < window.to && window.session == segment->header->created_realtime_ns &&
+	       pack_part_of(place) >=
+		       __atomic_load_n(&segment->header->undo_first, __ATOMIC_RELAXED);
+}
+
+/* Has the process room for it, beside what it needs for itself? */
+static bool has_room(void)
+{
+	struct rlimit64 room;
+
+	return sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) < 0 ||
+	       room.rlim_cur / 64 >= PACK_WINDOW_BYTES;
+}
+
+static long map(int fd, uint64_t offset, uint64_t size_bytes)
+{
+	int error = -EINTR;
+
+	for (int attempt = 0; attempt < ALLOCATE_ATTEMPTS && error == -EINTR; attempt++)
+		error = sys_fallocate(fd, 0, (off_t)offset, (off_t)size_bytes);
+	if (error < 0)
+		return error;
+	return sys_call6(SYS_mmap, 0, (long)size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			 (long)offset);
+}
+
+/* Maps what lies from a place on. */
+static bool map_from(const struct segment *segment, uint64_t place)
+{
+	uint64_t from = place & ~(uint64_t)(ALIGNED_BYTES - 1), to = from + PACK_WINDOW_BYTES;
+	uint64_t end = (place / PACK_PART_BYTES + 1) * PACK_PART_BYTES;
+
+	to = to < end ? to : end;
+	if (window.bytes)
+		(void)sys_munmap(window.bytes, window.to - window.from);
+	window.bytes = NULL;
+	if (!has_room() || !sys_may_be_this_large((to - 1) % PACK_PART_BYTES + 1))
+		return false;
+	int fd = pack_open_part(segment, pack_part_of(place));
+	if (fd < 0)
+		return false;
+	long address = map(fd, from % PACK_PART_BYTES, to - from);
+	(void)sys_close(fd);
+	if (address < 0 && address >= -4095)
+		return false;
+	window.bytes = (char *)address;
+	window.session = segment->header->created_realtime_ns;
+	window.from = from;
+	window.to = to;
+	return true;
+}
+
+/* Is it time to map some?  Not for a few records, nor again and again where that fails. */
+static bool is_due(void)
+{
+	if (window.bytes)
+		return true;
+	return ++window.passed > (window.failed ? RETRY_RECORDS : PACK_WINDOW_RECORDS);
+}
+
+char *pack_window_acquire(const struct segment *segment, uint64_t place, uint64_t size_bytes,
+			  bool may_map)
+{
+	if (__atomic_exchange_n(&window.taken, 1, __ATOMIC_ACQUIRE))
+		return NULL;
+	bool is_there = holds(segment, place, size_bytes);
+	if (!is_there && may_map && is_due()) {
+		is_there = map_from(segment, place) && holds(segment, place, size_bytes);
+		window.failed = !is_there;
+		window.passed = 0;
+	}
+	if (is_there)
+		return window.bytes + (place - window.from);
+	pack_window_release();
+	return NULL;
+}
+
+void pack_window_release(void)
+{
+	__atomic_store_n(&window.taken, 0, __ATOMIC_RELEASE);
+}
+
+void pack_window_reset(void)
+{
+	/* by another thread of the process that was copied, which may have been about to map it */
+	if (window.taken)
+		window.bytes = NULL;
+	window.taken = 0;
+}
