@@ -45,6 +45,7 @@ struct call_kept {
 	char *path;                      /* scratch; NULL: none */
 	bool stamps;          /* what is there then goes on record; of an open: it is followed */
 	bool leaves;          /* RENAME: out of the workspace */
+	bool moves;           /* a directory is moved or removed */
 	bool is_new, is_kept; /* an open: there was nothing; what there was is kept */
 };
 

@@ -5,6 +5,7 @@
 
 #include "shim/keep/keep_attribute.h"
 #include "shim/keep/keep_content.h"
+#include "shim/keep/keep_directory.h"
 #include "shim/keep/keep_name.h"
 #include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
@@ -31,6 +32,7 @@ static void keep_removal(const struct keeper *keeper, struct call *call)
 
 	keep_name_find(keeper, &call->name, false, &name);
 	bool is_directory = S_ISDIR(name.state.mode);
+	call->kept.moves = is_directory;
 	if (name.path && name.is_there && !name.is_excluded &&
 	    (call->operation == OPERATION_DELETE || is_directory))
 		call->kept.place_1 = keep_going(keeper, PACK_REMOVED, &name) + 1;
@@ -60,6 +62,7 @@ static void keep_rename(const struct keeper *keeper, struct call *call)
 	keep_name_find(keeper, &call->name, true, &from);
 	keep_name_find(keeper, &call->other, true, &to);
 	bool both = from.path && to.path && from.is_there;
+	call->kept.moves = S_ISDIR(from.state.mode) || S_ISDIR(to.state.mode);
 	bool is_one = both && to.is_there && from.state.dev == to.state.dev &&
 		      from.state.ino == to.state.ino; /* then nothing happens */
 	bool fails = both && to.is_there && (call->flags & RENAME_NOREPLACE);
@@ -225,6 +228,8 @@ void keep_call_came_back(const struct keeper *keeper, struct call *call)
 {
 	struct call_kept *kept = &call->kept;
 
+	if (kept->moves)
+		keep_directory_moved(keeper->segment);
 	if (call->error) {
 		keep_failed(keeper, call);
 	} else if (call->is_template) {

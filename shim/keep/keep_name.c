@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/keep_directory.h"
 #include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_write.h"
@@ -54,47 +55,29 @@ int keep_name_state(const struct call_name *name, struct pack_state *ret_state)
 
 /* ---- where it is ---- */
 
-static bool link_of(int fd, char *ret_path)
-{
-	return subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
-	       ret_path[0] == '/';
-}
-
-static bool link_of_path(int directory, const char *path, int flags, char *ret_path)
-{
-	int fd = sys_openat(directory, path, O_PATH | O_CLOEXEC | flags, 0);
-
-	if (fd < 0)
-		return false;
-	bool found = link_of(fd, ret_path);
-	(void)sys_close(fd);
-	return found;
-}
-
 /* The directory that a path's last name is in.  name_at: where that begins. */
-static bool find_directory(int directory, const char *path, size_t name_at, char *ret_path)
+static bool find_directory(const struct segment *segment, int directory, const char *path,
+			   size_t name_at, char *ret_path)
 {
 	if (name_at == 0)
-		return directory == AT_FDCWD
-			       ? sys_getcwd(ret_path, SEGMENT_PATH_BYTES) > 0 && ret_path[0] == '/'
-			       : link_of(directory, ret_path);
+		return keep_directory_find(segment, directory, NULL, ret_path);
 	char *above = scratch_acquire();
 	if (!above)
 		return false;
 	memcpy(above, path, name_at);
 	above[name_at] = '\0';
-	bool found = link_of_path(directory, above, O_DIRECTORY, ret_path);
+	bool found = keep_directory_find(segment, directory, above, ret_path);
 	scratch_release(above);
 	return found;
 }
 
-bool keep_name_resolve(const struct call_name *name, char *ret_path)
+bool keep_name_resolve(const struct segment *segment, const struct call_name *name, char *ret_path)
 {
 	const char *path = name->path;
 
 	if (!path)
-		return link_of(name->directory, ret_path);
-	if (name->follows && link_of_path(name->directory, path, 0, ret_path))
+		return keep_link_of(name->directory, ret_path);
+	if (name->follows && keep_link_of_path(name->directory, path, 0, ret_path))
 		return true;
 	size_t length = strnlen(path, SEGMENT_PATH_BYTES);
 	if (length == SEGMENT_PATH_BYTES)
@@ -107,8 +90,8 @@ bool keep_name_resolve(const struct call_name *name, char *ret_path)
 	size_t bytes = length - name_at;
 	if (bytes == 0 ||
 	    (path[name_at] == '.' && (bytes == 1 || (bytes == 2 && path[name_at + 1] == '.'))))
-		return link_of_path(name->directory, path, 0, ret_path);
-	if (!find_directory(name->directory, path, name_at, ret_path))
+		return keep_link_of_path(name->directory, path, 0, ret_path);
+	if (!find_directory(segment, name->directory, path, name_at, ret_path))
 		return false;
 	size_t above = strlen(ret_path);
 	above -= above == 1; /* the root */
@@ -250,30 +233,62 @@ bool keep_name_excluded(const struct keeper *keeper, const char *path)
 	return excluded != 0;
 }
 
-void keep_name_find(const struct keeper *keeper, const struct call_name *name, bool external,
-		    struct keep_name *ret_name)
+/* ret_plain: the same name; one that is no link is followed nowhere. */
+static int find_state(const struct call_name *name, struct call_name *ret_plain,
+		      struct pack_state *ret_state)
+{
+	*ret_plain = *name;
+	if (!name->path || !name->follows)
+		return keep_name_state(name, ret_state);
+	ret_plain->follows = false;
+	int error = keep_name_state(ret_plain, ret_state);
+	if (error < 0 || !S_ISLNK(ret_state->mode))
+		return error;
+	ret_plain->follows = true;
+	return keep_name_state(name, ret_state);
+}
+
+enum wanted { WANTED_WORKSPACE, WANTED_EXTERNAL, WANTED_CONTENT };
+
+static void find(const struct keeper *keeper, const struct call_name *name, enum wanted wanted,
+		 struct keep_name *ret_name)
 {
 	*ret_name = (struct keep_name){ .name = name };
 	if (!name->path && name->directory < 0)
 		return;
 	/* the kernel reads the path first: where that is not there, nor is a file */
-	int error = keep_name_state(name, &ret_name->state);
+	struct call_name plain;
+	int error = find_state(name, &plain, &ret_name->state);
 	if (error < 0 && error != -ENOENT)
 		return;
 	ret_name->is_there = error == 0;
+	if (wanted == WANTED_CONTENT && ret_name->is_there && !S_ISREG(ret_name->state.mode))
+		return;
 	ret_name->path = scratch_acquire();
 	if (!ret_name->path) {
 		segment_count(keeper->segment, COUNTER_lost_undo, 1);
 		return;
 	}
-	if (keep_name_resolve(name, ret_name->path)) {
+	if (keep_name_resolve(keeper->segment, &plain, ret_name->path)) {
 		ret_name->is_external = !keep_name_observed(keeper->segment, ret_name->path);
 		ret_name->is_excluded = !ret_name->is_external &&
 					keep_name_excluded(keeper, ret_name->path);
-		if (!ret_name->is_external || external)
+		if (!ret_name->is_external || wanted == WANTED_EXTERNAL)
 			return;
 	}
 	keep_name_release(ret_name);
+}
+
+void keep_name_find(const struct keeper *keeper, const struct call_name *name, bool external,
+		    struct keep_name *ret_name)
+{
+	find(keeper, name, external ? WANTED_EXTERNAL : WANTED_WORKSPACE, ret_name);
+}
+
+void keep_name_find_content(const struct keeper *keeper, const struct call_name *name,
+			    struct keep_name *ret_name)
+{
+	find(keeper, name, WANTED_CONTENT, ret_name);
 }
 
 void keep_name_release(struct keep_name *name)

@@ -23,14 +23,17 @@ struct keep_name {
 };
 
 /* keep_name_find(): a name whose path is not known, or which is no file's, has no `path`.  external: one that is
- * not in the workspace is wanted, too.  ret_name: keep_name_release() it. */
+ * not in the workspace is wanted, too.  keep_name_find_content(): likewise; nor has one that is there and no regular
+ * file, as /dev/null.  ret_name: keep_name_release() it. */
 void keep_name_find(const struct keeper *keeper, const struct call_name *name, bool external,
 		    struct keep_name *ret_name);
+void keep_name_find_content(const struct keeper *keeper, const struct call_name *name,
+			    struct keep_name *ret_name);
 void keep_name_release(struct keep_name *name);
 
 /* keep_name_resolve(): the path of a name, as the kernel resolves its directory, and behind a link that it is
  * where the call follows it.  Without a path: of the descriptor.  ret_path: SEGMENT_PATH_BYTES. */
-bool keep_name_resolve(const struct call_name *name, char *ret_path);
+bool keep_name_resolve(const struct segment *segment, const struct call_name *name, char *ret_path);
 
 /* keep_name_state(): what is there.  Returns 0 or a negative errno; ret_state: set only on success. */
 int keep_name_state(const struct call_name *name, struct pack_state *ret_state);

@@ -2,6 +2,7 @@
 #include "shim/preload/keep.h"
 
 #include "shim/keep/keep_call.h"
+#include "shim/keep/keep_directory.h"
 #include "shim/keep/keep_name.h"
 #include "shim/keep/step.h"
 #include "shim/preload/keep_file.h"
@@ -35,6 +36,7 @@ void keep_reset(void)
 {
 	is_step = false;
 	keep_name_reset();
+	keep_directory_reset();
 	pack_window_reset();
 	keep_files_fork();
 }

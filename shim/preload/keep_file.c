@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shim/keep/keep_content.h"
+#include "shim/keep/keep_directory.h"
 #include "shim/keep/keep_name.h"
 #include "shim/keep/scratch.h"
 #include "shim/preload/keep_self.h"
@@ -13,7 +14,10 @@
 #include "tracker/content/kept.h"
 #include "tracker/sys/sys.h"
 
-enum { FILES = 256 }; /* of a larger one what is there is kept when it is opened */
+enum {
+	FILES = 256, /* of a larger one what is there is kept when it is opened */
+	OPENED_PATH_BYTES = 512,
+};
 
 enum marks {
 	FILE_FOLLOWED = 1,
@@ -83,6 +87,54 @@ static bool is_same(int fd, const struct file *file, struct pack_state *ret_stat
 	       ret_state->ino == file->ino && ret_state->nlink > 0;
 }
 
+/* The file that was opened last, by path: most are closed soon. */
+static struct {
+	uint32_t taken; /* by a thread that reads or writes it */
+	struct keep_validity validity;
+	uint64_t dev, ino;
+	char path[OPENED_PATH_BYTES];
+} opened;
+
+static void note_opened(const struct pack_state *state, const char *path)
+{
+	size_t length = path ? strlen(path) : OPENED_PATH_BYTES;
+
+	if (length >= OPENED_PATH_BYTES || in_vfork_child() ||
+	    __atomic_exchange_n(&opened.taken, 1, __ATOMIC_ACQUIRE))
+		return;
+	opened.validity = keep_validity_init(&shim.segment);
+	opened.dev = state->dev;
+	opened.ino = state->ino;
+	memcpy(opened.path, path, length + 1);
+	__atomic_store_n(&opened.taken, 0, __ATOMIC_RELEASE);
+}
+
+static bool recall_opened(const struct file *file, char *ret_path)
+{
+	if (__atomic_exchange_n(&opened.taken, 1, __ATOMIC_ACQUIRE))
+		return false;
+	bool found = opened.ino == file->ino && opened.dev == file->dev &&
+		     keep_validity_holds(&shim.segment, &opened.validity);
+	if (found)
+		memcpy(ret_path, opened.path, strlen(opened.path) + 1);
+	__atomic_store_n(&opened.taken, 0, __ATOMIC_RELEASE);
+	return found;
+}
+
+/* What a descriptor's file is now, and where: false where it is another, or has no name. */
+static bool find_now(int fd, const struct file *file, struct pack_state *ret_state, char *ret_path)
+{
+	const struct call_name by_descriptor = { .directory = fd };
+	const struct call_name by_path = { .path = ret_path, .directory = AT_FDCWD };
+
+	/* by one call, where it is still there */
+	if (recall_opened(file, ret_path) && keep_name_state(&by_path, ret_state) == 0 &&
+	    ret_state->dev == file->dev && ret_state->ino == file->ino)
+		return true;
+	return is_same(fd, file, ret_state) &&
+	       keep_name_resolve(&shim.segment, &by_descriptor, ret_path);
+}
+
 /* ---- opens ---- */
 
 /* Does a link lead to nothing?  What an open makes then has another name. */
@@ -120,7 +172,7 @@ void keep_open(struct call *call)
 	call->kept.stamps = call->is_template;
 	if (call->is_template)
 		return;
-	keep_name_find(&self, &call->name, false, &name);
+	keep_name_find_content(&self, &call->name, &name);
 	bool is_of_undo = name.path && !name.is_excluded;
 	if (is_of_undo && !name.is_there && (call->flags & O_CREAT)) {
 		keep_new(call, &name);
@@ -136,6 +188,10 @@ void keep_open(struct call *call)
 		}
 		call->kept.stamps = true;
 	}
+	if (call->kept.stamps) {
+		call->kept.path = name.path;
+		name.path = NULL;
+	}
 	keep_name_release(&name);
 }
 
@@ -144,7 +200,7 @@ static bool keep_named_now(const struct call_name *by_descriptor, const struct p
 {
 	const struct keeper self = keep_self();
 	char *path = scratch_acquire();
-	bool is_of_undo = path && keep_name_resolve(by_descriptor, path) &&
+	bool is_of_undo = path && keep_name_resolve(&shim.segment, by_descriptor, path) &&
 			  keep_name_observed(&shim.segment, path) &&
 			  !keep_name_excluded(&self, path);
 
@@ -169,7 +225,7 @@ static void keep_unfollowed(int fd, const struct pack_state *state)
 	struct keep_name name = { .name = &by_descriptor, .state = *state };
 
 	name.path = scratch_acquire();
-	if (name.path && keep_name_resolve(&by_descriptor, name.path))
+	if (name.path && keep_name_resolve(&shim.segment, &by_descriptor, name.path))
 		(void)keep_changing(&self, &name, fd, 0);
 	scratch_release(name.path);
 }
@@ -201,6 +257,8 @@ void keep_opened(struct call *call)
 		.ino = state.ino,
 	};
 	set_file(call->descriptor, &file);
+	if (!call->is_template)
+		note_opened(&state, call->kept.path);
 }
 
 /* ---- changes ---- */
@@ -219,7 +277,7 @@ __attribute__((noinline)) static void keep_first_change(int fd, struct file *fil
 		return;
 	}
 	name.path = scratch_acquire();
-	if (name.path && keep_name_resolve(&by_descriptor, name.path) &&
+	if (name.path && keep_name_resolve(&shim.segment, &by_descriptor, name.path) &&
 	    keep_name_observed(&shim.segment, name.path))
 		(void)keep_changing(&self, &name, fd, is_mapped ? PACK_MAPPED : 0);
 	else if (!name.path)
@@ -289,16 +347,16 @@ static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_s
 /* Puts on record what a descriptor's file is now. */
 static void record_after(enum pack_kind kind, int fd, const struct file *file, uint32_t marks)
 {
-	const struct call_name by_descriptor = { .directory = fd };
 	struct pack_state state;
+	char *path = shim.sandboxed ? NULL : scratch_acquire();
 
-	if (shim.sandboxed || !is_same(fd, file, &state))
+	if (!path || !find_now(fd, file, &state, path)) {
+		scratch_release(path);
 		return;
+	}
 	if (file->starts != shim_starts() && !(sys_fcntl(fd, F_GETFD, 0) & FD_CLOEXEC))
 		marks |= FILE_SHARED;
-	char *path = scratch_acquire();
-	if (path && keep_name_resolve(&by_descriptor, path))
-		write_after(kind, marks, &state, path, fd);
+	write_after(kind, marks, &state, path, fd);
 	scratch_release(path);
 }
 
@@ -340,10 +398,9 @@ char *keep_stream_closing(int fd)
 	add_marks(file, FILE_MODIFIED);
 	if (!remove_file(fd, file, &copy))
 		return NULL;
-	const struct call_name by_descriptor = { .directory = fd };
 	struct pack_state state;
-	char *path = is_same(fd, &copy, &state) ? scratch_acquire() : NULL;
-	if (path && keep_name_resolve(&by_descriptor, path))
+	char *path = scratch_acquire();
+	if (path && find_now(fd, &copy, &state, path))
 		return path;
 	scratch_release(path);
 	return NULL;
@@ -444,6 +501,8 @@ void keep_files_fork(void)
 {
 	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
 
+	opened.ino = 0;
+	opened.taken = 0;
 	/* what its parent did is its parent's to report */
 	for (unsigned fd = 0; fd < end; fd++)
 		(void)__atomic_fetch_and(&files[fd].marks, ~(uint32_t)FILE_MODIFIED,

@@ -145,6 +145,29 @@ class Commands(Keep):
         os.symlink(self.work, self.top / "way")
         self.check("cd ..; rm -r way/c; cd /proc/self/cwd/way/../work && mv ./a .//b", "cd %s; echo > ../way/b" % shlex.quote(str(self.top / "way")))
 
+    def test_directories_that_move_between_two_calls(self):
+        """Where a directory is, is remembered: not past its move, by this process, by another thread, by a child."""
+        script = """
+import os, subprocess, threading
+def mv(old, new): os.rename(old, new); os.symlink(os.path.relpath(new, os.path.dirname(old) or '.'), old)
+os.mkdir('m'); os.mkdir('m/n')
+for i in range(8): open(f'm/n/{i}', 'w').write(str(i))
+os.unlink('m/n/0'); mv('m', 'o'); os.unlink('m/n/1')
+open('m/n/2', 'w').write('new')
+thread = threading.Thread(target=mv, args=('o', 'p')); thread.start(); thread.join(); os.unlink('m/n/3')
+if not os.fork(): mv('p', 'q'); os._exit(0)
+os.wait(); os.rename('m/n/4', 'm/n/x')
+file = open('m/n/5', 'w'); file.write('x'); file.flush(); mv('q/n', 'n'); file.close()
+file = open('m/n/6', 'w'); file.write('x'); os.rename('m/n/6', 'm/n/y'); file.close()
+there = os.open('m/n', 0); os.unlink('7', dir_fd=there); os.rename('n', 'r'); os.unlink('x', dir_fd=there)
+os.unlink('r/2'); os.unlink('r/5'); os.rmdir('empty'); os.mkdir('empty'); open('empty/z', 'w').close()
+"""
+        self.check(PYTHON + " -c " + shlex.quote(script))
+        self.assertIn("empty/z", [os.path.relpath(record.path, self.work) for record in self.records()])  # the script came so far
+        after = [os.path.relpath(record.path, self.work) for record in self.records() if record.kind == "after"]
+        self.assertIn("n/5", after)
+        self.assertIn("n/y", after)
+
     def test_out_of_the_workspace_and_back(self):
         self.fill()
         before = snapshot(self.work)

@@ -97,7 +97,7 @@ static size_t content_offset(const struct pack_record *record)
 }
 
 /* Begins a record in memory: a reader passes it over until it is whole. */
-static void begin_in_memory(const struct draft *draft)
+static void start_in_memory(const struct draft *draft)
 {
 	struct pack_record *there = (struct pack_record *)(void *)draft->memory;
 
@@ -167,7 +167,7 @@ static int open_part(const struct segment *segment, struct draft *draft)
 
 	draft->memory = pack_window_acquire(segment, record->place, record->size_bytes, true);
 	if (draft->memory) {
-		begin_in_memory(draft);
+		start_in_memory(draft);
 		return 0;
 	}
 	if (!sys_may_be_this_large(record->place % PACK_PART_BYTES + record->size_bytes))

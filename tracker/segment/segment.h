@@ -153,7 +153,8 @@ struct segment_header {
 	 * file system since it (pack_room.c) */
 	uint64_t undo_copied;
 	uint64_t undo_part_bytes; /* any, by atomic add: kept since the part began, about */
-	uint64_t reserved[2];
+	uint64_t undo_moves; /* any, by atomic add: how often a directory was moved or removed */
+	uint64_t reserved[1];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 
