@@ -15,6 +15,7 @@
 #include "cli/journal/seal_digest.h"
 #include "cli/journal/verified.h"
 #include "cli/session/journal_file.h"
+#include "cli/session/owned.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/segment.h"
 
@@ -286,7 +287,7 @@ static int verify(const struct config *config)
 			strerror(-error));
 		return EXIT_CODE_USAGE;
 	}
-	if (!journal_option && (error = journal_file_check(verified.seal_path)) < 0)
+	if (!journal_option && (error = session_check_path(verified.seal_path)) < 0)
 		return journal_file_failed(verified.seal_path, error);
 	code = compare(&verified);
 	if (code == EXIT_CODE_OK || code == EXIT_CODE_TAMPERED ||

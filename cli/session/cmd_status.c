@@ -12,7 +12,7 @@
 #include "cli/base/tokens.h"
 #include "cli/command.h"
 #include "cli/session/coverage_json.h"
-#include "cli/session/journal_file.h"
+#include "cli/session/owned.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "cli/session/session_command.h"
@@ -74,6 +74,7 @@ static const struct {
 					    offsetof(struct instruction_directory_slot, key) },
 	[TABLE_REMEMBERED] = { "remembered", offsetof(struct remembered_slot, scope_id) },
 	[TABLE_UNREPORTED] = { "unreported", offsetof(struct unreported_slot, scope_id) },
+	[TABLE_KEPT] = { "kept", 0 },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)
@@ -467,7 +468,7 @@ static int show(const struct session *session, char **words)
 	struct status status = { .session = session, .journal = &journal };
 	int error = 0;
 
-	if (session_journal(session) && journal_file_check(session_journal(session)) == 0)
+	if (session_journal(session) && session_check_path(session_journal(session)) == 0)
 		(void)journal_map_to_read(session_journal(session), &journal);
 	summary_compute(segment, &journal, NULL, 0, 0, &status.summary);
 	status.scope_count = scopes_list(segment, &status.scopes);

@@ -14,6 +14,7 @@
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
 #include "cli/session/session_find.h"
+#include "cli/session/store_nearest.h"
 #include "tracker/journal/journal_map.h"
 
 /* Path of the journal that a session of this name has, or had before the last boot; false: there is
@@ -29,28 +30,21 @@ static bool path_of_name(const struct config *config, const char *name, char *re
 	       access(ret_path, F_OK) == 0;
 }
 
-int journal_file_check(const char *path)
-{
-	const char *name = strrchr(path, '/') + 1;
-	char directory[SEGMENT_PATH_BYTES];
-	int fd;
-
-	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - 1 - path), path);
-	int error = session_open_directory(AT_FDCWD, directory, &fd);
-	if (error < 0) /* one that is not there: the open of the file reports it */
-		return error == -ENOENT || error == -ENOTDIR ? 0 : error;
-	error = session_check_file(fd, ".");
-	if (error == 0)
-		error = session_check_file(fd, name);
-	(void)close(fd);
-	return error;
-}
-
-/* The same, said on stderr.  Returns an exit code. */
+/* session_check_path(), said on stderr.  Returns an exit code. */
 static int check(const char *path)
 {
-	int error = journal_file_check(path);
+	int error = session_check_path(path);
 	return error < 0 ? journal_file_failed(path, error) : EXIT_CODE_OK;
+}
+
+bool journal_file_closed(const struct config *config, char *ret_name)
+{
+	struct session session;
+
+	if (!session_find_newest(config, &session))
+		return store_newest_closed(config, ret_name) != STORE_ENDED;
+	session_close(&session);
+	return false;
 }
 
 int journal_file_find(const struct config *config, const char *name, const char *file,
@@ -65,6 +59,9 @@ int journal_file_find(const struct config *config, const char *name, const char 
 		return EXIT_CODE_USAGE;
 	}
 	const char *wanted = name ? name : getenv("SEEN_SESSION");
+	char closed[SEGMENT_NAME_BYTES];
+	if (!(wanted && wanted[0]) && journal_file_closed(config, closed))
+		wanted = closed;
 	if (wanted && wanted[0]) {
 		int error = session_open(config, wanted, &session);
 		if (error == 0)

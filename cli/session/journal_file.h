@@ -4,6 +4,7 @@
 #ifndef SEEN_CLI_JOURNAL_FILE_H
 #define SEEN_CLI_JOURNAL_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/config.h"
@@ -16,15 +17,14 @@
  * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the path, of a file that
  * need not be a journal;
  * EXIT_CODE_NOTHING for a session without one; EXIT_CODE_BAD_SESSION for one that
- * journal_file_check() does not let pass; or as session_find(). */
+ * session_check_path() does not let pass; or as session_find(). */
 int journal_file_find(const struct config *config, const char *name, const char *file,
 		      char *ret_path, size_t capacity);
 
-/* journal_file_check(): may a file of a session be believed, a journal or a seal: is it, and is its
- * directory, this user's alone to write to?  path: absolute.  Returns 0, also for one that is not
- * there; -EPERM, -EUCLEAN, -ELOOP as session_check_file().
- * journal_file_find() has checked what is a session's, not a `file`. */
-int journal_file_check(const char *path);
+/* journal_file_closed(): where no session of the workspace can be opened: the newest of which the
+ * journal is there (store_newest_closed()).  ret_name: SEGMENT_NAME_BYTES long.  Returns whether
+ * there is one. */
+bool journal_file_closed(const struct config *config, char *ret_name);
 
 /* journal_file_failed(): says on stderr why a journal could not be opened, and returns an exit
  * code: EXIT_CODE_NOTHING when there is no such file; EXIT_CODE_OUTPUT without memory;

@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tracker/segment/segment.h"
 
 int session_open_directory(int at, const char *path, int *ret_fd)
 {
@@ -37,4 +41,21 @@ int session_check_file(int at, const char *path)
 	if (stat.st_uid != geteuid())
 		return -EPERM;
 	return stat.st_mode & 022 ? -EUCLEAN : 0;
+}
+
+int session_check_path(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char directory[SEGMENT_PATH_BYTES];
+	int fd;
+
+	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - 1 - path), path);
+	int error = session_open_directory(AT_FDCWD, directory, &fd);
+	if (error < 0) /* one that is not there: the open of the file reports it */
+		return error == -ENOENT || error == -ENOTDIR ? 0 : error;
+	error = session_check_file(fd, ".");
+	if (error == 0)
+		error = session_check_file(fd, name);
+	(void)close(fd);
+	return error;
 }

@@ -22,4 +22,9 @@ int session_open_directory(int at, const char *path, int *ret_fd);
  * to another user, -EUCLEAN when others may write to it, else 0.  at, path: as above. */
 int session_check_file(int at, const char *path);
 
+/* session_check_path(): may a file of a session be believed, a journal or a seal: is it, and is its
+ * directory, this user's alone to write to?  path: absolute.  Returns 0, also for one that is not
+ * there; -EPERM, -EUCLEAN, -ELOOP as session_check_file(). */
+int session_check_path(const char *path);
+
 #endif

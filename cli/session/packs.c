@@ -13,7 +13,11 @@
 #include "cli/session/store_files.h"
 #include "tracker/content/pack_name.h"
 
-static const char OPERATIONS[] = "op-";
+static const char OPERATIONS[] = "op-", PLAN[] = "plan";
+
+/* The directories that there are: of a session's packs, of one operation of undo or redo in it (it
+ * has packs, too, and a plan), and of one part's contents in either. */
+enum level { LEVEL_PACKS, LEVEL_OPERATION, LEVEL_FILES };
 
 /* What is found in a directory of packs. */
 struct found {
@@ -21,35 +25,41 @@ struct found {
 	const char *name;
 	struct stat stat;
 	uint32_t part;
-	bool is_files; /* a directory of contents; else a part */
+	enum level below; /* of a directory: its own level; of a file LEVEL_PACKS */
 };
 
 /* Called for each file and directory that packs have; what is below a directory comes first.  Not 0 ends
  * the walk. */
-typedef int visitor(const struct found *found, void *data);
+typedef int visitor(const struct found *found, enum level level, void *data);
 
-static bool identify(int at, const char *name, bool below, struct found *ret_found)
+static bool identify(int at, const char *name, enum level level, struct found *ret_found)
 {
-	struct found found = { .at = at, .name = name };
+	struct found found = { .at = at, .name = name, .below = LEVEL_PACKS };
+	bool known;
 
 	if (fstatat(at, name, &found.stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    found.stat.st_uid != geteuid())
 		return false;
-	bool is_directory = S_ISDIR(found.stat.st_mode);
-	found.is_files = !below && pack_is_files_name(name, &found.part);
+	if (S_ISDIR(found.stat.st_mode)) {
+		if (level != LEVEL_FILES && pack_is_files_name(name, &found.part))
+			found.below = LEVEL_FILES;
+		else if (level == LEVEL_PACKS &&
+			 strncmp(name, OPERATIONS, sizeof(OPERATIONS) - 1) == 0)
+			found.below = LEVEL_OPERATION;
+		known = found.below != LEVEL_PACKS;
+	} else if (level == LEVEL_FILES) {
+		known = pack_is_file_name(name);
+	} else {
+		known = pack_is_part_name(name, &found.part) ||
+			(level == LEVEL_OPERATION && strcmp(name, PLAN) == 0);
+	}
 	*ret_found = found;
-	if (found.is_files)
-		return is_directory;
-	/* those of `seen undo` itself */
-	bool is_operation = !below && strncmp(name, OPERATIONS, sizeof(OPERATIONS) - 1) == 0;
-	return !is_directory &&
-	       (is_operation ||
-		(below ? pack_is_file_name(name) : pack_is_part_name(name, &ret_found->part)));
+	return known;
 }
 
 /* Walks the directory `at`; names that are no part's are -EEXIST where is_strict. */
-static int walk(int at, bool below, bool is_strict, visitor *visit, void *data, char *ret_name,
-		size_t capacity)
+static int walk(int at, enum level level, bool is_strict, visitor *visit, void *data,
+		char *ret_name, size_t capacity)
 {
 	DIR *stream = store_files_list(at);
 	int error = stream ? 0 : -errno;
@@ -57,16 +67,18 @@ static int walk(int at, bool below, bool is_strict, visitor *visit, void *data, 
 
 	while (error == 0 && stream && (name = store_files_next(stream))) {
 		struct found found;
-		if (!identify(at, name, below, &found)) {
+		if (!identify(at, name, level, &found)) {
 			error = is_strict ? -EEXIST : 0;
 		} else {
 			int fd = -1;
-			if (found.is_files && session_open_directory(at, name, &fd) == 0) {
-				error = walk(fd, true, is_strict, visit, data, ret_name, capacity);
+			if (S_ISDIR(found.stat.st_mode) &&
+			    session_open_directory(at, name, &fd) == 0) {
+				error = walk(fd, found.below, is_strict, visit, data, ret_name,
+					     capacity);
 				(void)close(fd);
 			}
 			if (error == 0)
-				error = visit(&found, data);
+				error = visit(&found, level, data);
 		}
 		if (error < 0 && ret_name && !ret_name[0])
 			(void)snprintf(ret_name, capacity, PACK_DIRECTORY "/%s", name);
@@ -81,14 +93,14 @@ struct count {
 	uint64_t first, next; /* parts */
 };
 
-static int add(const struct found *found, void *data)
+static int add(const struct found *found, enum level level, void *data)
 {
 	struct count *count = data;
 
 	if (!S_ISDIR(found->stat.st_mode))
 		count->size_bytes += (uint64_t)found->stat.st_size;
 	count->block_bytes += (uint64_t)found->stat.st_blocks * 512;
-	if (S_ISREG(found->stat.st_mode) && pack_is_part_name(found->name, &(uint32_t){ 0 })) {
+	if (level == LEVEL_PACKS && S_ISREG(found->stat.st_mode)) {
 		if (found->part < count->first)
 			count->first = found->part;
 		if (found->part + UINT64_C(1) > count->next)
@@ -100,7 +112,7 @@ static int add(const struct found *found, void *data)
 static int count(int at, struct count *ret_count)
 {
 	*ret_count = (struct count){ .first = UINT64_MAX };
-	return walk(at, false, false, add, ret_count, NULL, 0);
+	return walk(at, LEVEL_PACKS, false, add, ret_count, NULL, 0);
 }
 
 int packs_recount(const struct segment *segment, const char *path)
@@ -127,11 +139,11 @@ int packs_recount(const struct segment *segment, const char *path)
 	return 0;
 }
 
-static int remove_found(const struct found *found, void *data)
+static int remove_found(const struct found *found, enum level level, void *data)
 {
 	int flags = S_ISDIR(found->stat.st_mode) ? AT_REMOVEDIR : 0;
 
-	(void)data;
+	(void)level, (void)data;
 	return unlinkat(found->at, found->name, flags) < 0 && errno != ENOENT ? -errno : 0;
 }
 
@@ -142,7 +154,7 @@ int packs_remove(int at, char *ret_name, size_t capacity)
 
 	ret_name[0] = '\0';
 	if (error == 0) {
-		error = walk(fd, false, true, remove_found, NULL, ret_name, capacity);
+		error = walk(fd, LEVEL_PACKS, true, remove_found, NULL, ret_name, capacity);
 		(void)close(fd);
 	} else if (error == -ELOOP || error == -ENOTDIR || error == -EPERM) {
 		error = -EEXIST;

@@ -12,6 +12,7 @@
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/session/owned.h"
+#include "cli/session/store_nearest.h"
 #include "config/value.h"
 
 /* The directory that sessions are looked for by, and the best one so far. */
@@ -103,8 +104,19 @@ bool session_find_newest(const struct config *config, struct session *ret_sessio
 
 int session_none(const struct config *config)
 {
-	message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, "
-		"or name one with --session",
-		config_workspace(config));
+	char name[SEGMENT_NAME_BYTES];
+	enum store_state state = store_newest_closed(config, name);
+
+	if (state == STORE_ENDED)
+		message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, "
+			"or name one with --session",
+			config_workspace(config));
+	else
+		message("no session of the workspace %s can be opened: %s %s; "
+			"`seen log --session %s` reads its journal",
+			config_workspace(config), name,
+			state == STORE_JOURNAL_ONLY ? "lost its segment with the last boot"
+						    : "was made by another version of seen",
+			name);
 	return EXIT_CODE_NO_SESSION;
 }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
-#include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
 #include "cli/session/packs.h"
 #include "cli/session/session_life.h"
@@ -156,7 +155,7 @@ static void read_journal(const char *path, struct store_session *session)
 {
 	struct journal journal;
 	size_t length;
-	int error = journal_file_check(path);
+	int error = session_check_path(path);
 
 	if (error == 0)
 		error = journal_map_to_read(path, &journal);
@@ -232,8 +231,9 @@ static bool examine(const struct config *config, const struct store *store,
 	session->state = session->has_segment ? STORE_ENDED : STORE_JOURNAL_ONLY;
 	if (session->has_segment)
 		read_segment(config, session);
-	for (int place = 0; place < STORE_PLACES && session->has_journal && !session->problem;
-	     place++)
+	/* The journal of another version's session may be one that this version reads. */
+	bool readable = !session->problem || session->problem == -EPROTO;
+	for (int place = 0; place < STORE_PLACES && session->has_journal && readable; place++)
 		if (session->in[place] &&
 		    store_file_path(store, place, session->name, STORE_JOURNAL, path,
 				    sizeof(path)) == 0 &&

@@ -67,7 +67,10 @@ static int of_segment(struct undo_session *session)
 static int find(const struct config *config, const char *name, struct undo_session *ret_session)
 {
 	const char *wanted = name ? name : getenv("SEEN_SESSION");
+	char closed[SEGMENT_NAME_BYTES];
 
+	if (!(wanted && wanted[0]) && journal_file_closed(config, closed))
+		wanted = closed;
 	if (wanted && wanted[0]) {
 		int error = session_open(config, wanted, &ret_session->session);
 		if (error == 0)

@@ -17,6 +17,7 @@
 #include "cli/session/session.h"
 #include "cli/session/session_find.h"
 #include "cli/session/store.h"
+#include "cli/session/store_nearest.h"
 #include "cli/undo/versions_store.h"
 #include "config/value.h"
 #include "tracker/content/contents_name.h"
@@ -88,21 +89,6 @@ static int read_session(const struct store *store, const struct store_session *s
 	return error;
 }
 
-/* The nearest workspace at or above the configured one that a session had. */
-static const char *nearest_workspace(const struct config *config, const struct store *store)
-{
-	const char *here = config_workspace(config), *best = NULL;
-	bool above = !config_text(config, OPTION_paths_workspace)[0];
-
-	for (size_t i = 0; i < store->count; i++) {
-		const char *root = store->sessions[i].workspace;
-		if (root && (above ? argument_is_below(here, root) : strcmp(here, root) == 0) &&
-		    (!best || strlen(root) > strlen(best)))
-			best = root;
-	}
-	return best ? best : here;
-}
-
 /* Adds what the workspace's other sessions keep.  own: name of the one that was read already, or
  * "". */
 static int read_others(const struct config *config, const char *own, struct versions *versions)
@@ -111,7 +97,7 @@ static int read_others(const struct config *config, const char *own, struct vers
 	int error = store_open(config, &store);
 
 	if (error == 0 && !versions->workspace) {
-		versions->workspace = strdup(nearest_workspace(config, &store));
+		versions->workspace = strdup(store_nearest_workspace(config, &store));
 		error = versions->workspace ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < store.count && error == 0; i++) {

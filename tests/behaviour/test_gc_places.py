@@ -284,6 +284,22 @@ class Versions(Store):
         self.assertEqual(self.gc(), [])
         self.assertEqual(self.gc("--all"), ["s"])
 
+    def test_without_its_name(self):
+        """What another version's session, and one that lost its segment, kept is taken back without its name."""
+        self.gc("--all")
+        for take in (lambda: self.flip(self.directory("u") / "segment"), self.reboot):
+            (self.work / "kept").write_text("kept\n")
+            self.seen("run", "--session", "u", "--", "rm", "kept", code=0)
+            take()
+            self.assertEqual(self.sessions()["u"]["workspace"], str(self.work))
+            done = self.seen("status", code=3)
+            self.assertIn(f"no session of the workspace {self.work} can be opened: u ".encode(), done.stderr)
+            self.assertIn(b"rm kept", self.seen("story", code=0).stdout)
+            self.assertIn(b"u", self.seen("log", code=0).stdout)
+            self.seen("undo", "--all", code=0)
+            self.assertEqual((self.work / "kept").read_text(), "kept\n")
+            self.gc("--all")
+
     def test_one_in_use_of_another_version(self):
         run = self.start("--session", "live")
         self.flip(self.directory("live") / "segment")

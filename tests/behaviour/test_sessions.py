@@ -85,6 +85,8 @@ class Status(Case):
         memory = status["memory"]
         self.assertEqual(memory["bytes"], os.stat(self.session_directory() / "segment").st_size)
         self.assertEqual(memory["tables"]["files"], {"used": 1, "capacity": 16384})
+        self.assertIn("kept", memory["tables"])
+        self.assertNotIn(b"null", self.seen("status").stdout)
         self.assertLess(memory["arena_bytes_used"], memory["arena_bytes"])
         (scope,) = status["scopes"]
         self.assertRegex(scope["id"], r"\A[0-9a-f]{16}\Z")
