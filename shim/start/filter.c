@@ -15,11 +15,12 @@ enum { X32_BIT = 0x40000000 }; /* x32 calls have the architecture of x86-64 (lin
 
 enum {
 	CALLS_MAX = SYSTEM_CALL_COUNT, /* more than are trapped */
+	LEAF_MAX = 3,                  /* calls that are compared one after the other */
 	/* of each part of the program, in instructions */
 	HEAD = 4,
 	FLAGS = 5,
 	TAIL = 8,
-	PROGRAM_MAX = HEAD + CALLS_MAX + 1 + 2 * FLAGS + TAIL,
+	PROGRAM_MAX = HEAD + 3 * CALLS_MAX + 2 * FLAGS + TAIL,
 };
 _Static_assert(PROGRAM_MAX < 255, "a jump reaches 255 instructions");
 
@@ -48,19 +49,73 @@ static void emit_flags(struct sock_filter *program, unsigned *at, unsigned argum
 	emit(program, at, BPF_JMP | BPF_JA, trap - (*at + 1), 0, 0);
 }
 
-static unsigned count_trapped(void)
+/* Finds the trapped calls, by their numbers.  Returns how many there are. */
+static unsigned sort_trapped(const struct system_call **ret_calls)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < SYSTEM_CALL_COUNT; i++)
-		count += SYSTEM_CALLS[i].trap != TRAP_NEVER;
+	for (unsigned i = 0; i < SYSTEM_CALL_COUNT; i++) {
+		unsigned at = count;
+		if (SYSTEM_CALLS[i].trap == TRAP_NEVER)
+			continue;
+		for (; at > 0 && ret_calls[at - 1]->number > SYSTEM_CALLS[i].number; at--)
+			ret_calls[at] = ret_calls[at - 1];
+		ret_calls[at] = &SYSTEM_CALLS[i];
+		count++;
+	}
 	return count;
 }
 
-/* The program, whose parts lie at known places:
+/* How long emit_search() is for so many calls. */
+static unsigned search_length(unsigned count)
+{
+	return count <= LEAF_MAX ? count + 1
+				 : 1 + search_length(count / 2) + search_length(count - count / 2);
+}
+
+/* Where a call goes on. */
+struct sections {
+	unsigned second, third, trap, deny, pass;
+};
+
+static unsigned section_of(const struct system_call *call, const struct sections *sections)
+{
+	switch (call->trap) {
+	case TRAP_ALWAYS:
+		return sections->trap;
+	case TRAP_BY_FLAGS:
+		return call->flags == 1 ? sections->second : sections->third;
+	default:
+		return sections->deny;
+	}
+}
+
+/* Finds the number of the call among those that are trapped, in halves.  The kernel runs the program
+ * for every number that there is when a filter is installed: one comparison after the other would
+ * take longer than all else that it does for that. */
+static void emit_search(struct sock_filter *program, unsigned *at,
+			const struct system_call *const *calls, unsigned count,
+			const struct sections *sections)
+{
+	unsigned half = count / 2;
+
+	if (count > LEAF_MAX) {
+		emit(program, at, BPF_JMP | BPF_JGE | BPF_K, calls[half]->number,
+		     search_length(half), 0);
+		emit_search(program, at, calls, half, sections);
+		emit_search(program, at, calls + half, count - half, sections);
+		return;
+	}
+	for (unsigned i = 0; i < count; i++)
+		emit(program, at, BPF_JMP | BPF_JEQ | BPF_K, calls[i]->number,
+		     section_of(calls[i], sections) - (*at + 1), 0);
+	emit(program, at, BPF_JMP | BPF_JA, sections->pass - (*at + 1), 0, 0);
+}
+
+/* The program, whose sections lie at known places:
  *
  *	head     another architecture, x32: pass
- *	calls    by number, to one of the parts below; else pass
+ *	calls    searched by number, to one of the sections below; else pass
  *	second   flags of open(2) in the second argument
  *	third    ... in the third
  *	trap     the mark: pass, else notify
@@ -68,25 +123,18 @@ static unsigned count_trapped(void)
  */
 static unsigned build(struct sock_filter *program, uint64_t mark)
 {
-	const unsigned calls = HEAD, second = calls + count_trapped() + 1, third = second + FLAGS,
-		       trap = third + FLAGS, deny = trap + TAIL - 2, pass = trap + TAIL - 1;
+	const struct system_call *calls[CALLS_MAX];
+	const unsigned count = sort_trapped(calls), second = HEAD + search_length(count),
+		       third = second + FLAGS, trap = third + FLAGS, deny = trap + TAIL - 2,
+		       pass = trap + TAIL - 1;
+	const struct sections sections = { second, third, trap, deny, pass };
 	unsigned at = 0;
 
 	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
 	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, COMPAT_AUDIT_ARCH, 0, pass - (at + 1));
 	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	emit(program, &at, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, pass - (at + 1), 0);
-	for (const struct system_call *call = SYSTEM_CALLS; call < SYSTEM_CALLS + SYSTEM_CALL_COUNT;
-	     call++) {
-		const unsigned to = call->trap == TRAP_ALWAYS ? trap
-				    : call->trap == TRAP_BY_FLAGS
-					    ? call->flags == 1 ? second : third
-					    : deny;
-		if (call->trap != TRAP_NEVER)
-			emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, call->number, to - (at + 1),
-			     0);
-	}
-	emit(program, &at, BPF_JMP | BPF_JA, pass - (at + 1), 0, 0);
+	emit_search(program, &at, calls, count, &sections);
 	emit_flags(program, &at, 1, trap, pass);
 	emit_flags(program, &at, 2, trap, pass);
 	/* The mark in the sixth argument, both halves.  With 1 added it is another number:

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -17,15 +18,14 @@
 enum {
 	STATUS_BYTES = 4096,
 	READY_WAITS = 20, /* times REQUEST_WAIT_MS: while the supervisor runs */
-	HELD_WAITS = 600, /* times REQUEST_WAIT_MS: behind the filter there is no way back */
 };
 
 /* What the kernel reports of the calling thread. */
 struct thread_status {
-	uint64_t tracer, seccomp, filters, capabilities, no_new_privs;
+	uint64_t tracer, seccomp, filters;
 };
 
-static bool find_value(const char *text, const char *name, unsigned base, uint64_t *ret_value)
+static bool find_value(const char *text, const char *name, uint64_t *ret_value)
 {
 	const char *at = strstr(text, name);
 
@@ -33,37 +33,34 @@ static bool find_value(const char *text, const char *name, unsigned base, uint64
 		return false;
 	at += strlen(name);
 	*ret_value = 0;
-	for (at += strspn(at, " \t");; at++) {
-		unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
-				 : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a') + 10
-							    : 16;
-		if (digit >= base)
-			return true;
-		*ret_value = *ret_value * base + digit;
-	}
+	for (at += strspn(at, " \t"); *at >= '0' && *at <= '9'; at++)
+		*ret_value = *ret_value * 10 + (uint64_t)(*at - '0');
+	return true;
 }
 
-static bool inspect_self(struct thread_status *ret_status)
+/* Returns 0, or a negative errno: -ENODATA where /proc does not tell it. */
+static int inspect_self(struct thread_status *ret_status)
 {
 	char text[STATUS_BYTES];
 
-	if (sys_read_file("/proc/thread-self/status", text, sizeof(text)) <= 0 ||
-	    !find_value(text, "\nTracerPid:", 10, &ret_status->tracer) ||
-	    !find_value(text, "\nSeccomp:", 10, &ret_status->seccomp) ||
-	    !find_value(text, "\nCapEff:", 16, &ret_status->capabilities) ||
-	    !find_value(text, "\nNoNewPrivs:", 10, &ret_status->no_new_privs))
-		return false;
+	ssize_t length = sys_read_file("/proc/thread-self/status", text, sizeof(text));
+	if (length < 0)
+		return (int)length;
+	if (!find_value(text, "\nTracerPid:", &ret_status->tracer) ||
+	    !find_value(text, "\nSeccomp:", &ret_status->seccomp))
+		return -ENODATA;
 	/* Before Linux 5.9 they are not counted, and nothing is supervised either. */
-	if (!find_value(text, "\nSeccomp_filters:", 10, &ret_status->filters))
+	if (!find_value(text, "\nSeccomp_filters:", &ret_status->filters))
 		ret_status->filters = ret_status->seccomp ? UINT32_MAX : 0;
-	return true;
+	return 0;
 }
 
 int request_count_filters(void)
 {
 	struct thread_status status;
+	int error = inspect_self(&status);
 
-	return inspect_self(&status) ? (int)status.filters : -ENOENT;
+	return error < 0 ? error : (int)status.filters;
 }
 
 /* Writes `exec-RUN` behind a directory's path. */
@@ -236,7 +233,6 @@ static enum mechanism install(const struct request_start *start, int fd,
 	struct request_listener message = { .magic = REQUEST_MAGIC,
 					    .is_run_root = start->is_run_root,
 					    .process = start->process };
-	struct request_held taken;
 	bool no_new_privs = false;
 
 	int listener = filter_install(ready->mark, &no_new_privs);
@@ -247,41 +243,54 @@ static enum mechanism install(const struct request_start *start, int fd,
 		return MECHANISM_NO_DESCRIPTOR;
 	if (listener < 0)
 		return MECHANISM_REFUSED;
-	/* With the message the listener is in the connection, which its guardian holds, too.  What
-	 * it says ends the wait: where both are stopped, exec waits for them. */
-	for (int i = 0; i < HELD_WAITS && receive(fd, &taken, sizeof(taken)) == -EAGAIN; i++)
-		;
+	/* With the message the listener is in the connection, which the guardian holds, too.  Until
+	 * one of them has taken it, the call of exec waits in the kernel. */
 	(void)sys_close(listener);
 	return MECHANISM_SUPERVISOR;
 }
 
-enum mechanism request_supervision(const struct request_start *start)
+/* Does the task keep below a filter what it may do?  It has no_new_privs already, or needs none. */
+static bool loses_nothing(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	if (sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1)
+		return true;
+	return sys_call3(SYS_capget, (long)&header, (long)data, 0) == 0 &&
+	       (data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
+/* On a connection.  What the task inspects of itself it does while the supervisor wakes. */
+static enum mechanism request_on(const struct request_start *start, int fd)
 {
 	struct thread_status status;
 	struct request_ready ready;
-	enum mechanism mechanism;
 
-	if (!may_have_supervisor(start))
-		return MECHANISM_LIBRARY;
-	if (!inspect_self(&status))
-		return MECHANISM_UNKNOWN;
+	int error = inspect_self(&status);
+	if (error < 0)
+		return error == -EMFILE || error == -ENFILE ? MECHANISM_NO_DESCRIPTOR
+							    : MECHANISM_UNKNOWN;
 	if (status.tracer)
 		return MECHANISM_TRACED;
-	bool has_right = status.capabilities >> CAP_SYS_ADMIN & 1;
-	if (!has_right && !status.no_new_privs && !start->may_drop)
+	long got = receive_ready(fd, &ready);
+	if (got != sizeof(ready) || ready.magic != REQUEST_MAGIC)
+		return got == -EAGAIN ? MECHANISM_NO_TIME : MECHANISM_NO_SOCKET;
+	if (ready.is_full)
+		return MECHANISM_FULL;
+	return status.filters != ready.filters ? MECHANISM_FILTERED : install(start, fd, &ready);
+}
+
+enum mechanism request_supervision(const struct request_start *start)
+{
+	if (!may_have_supervisor(start))
+		return MECHANISM_LIBRARY;
+	if (!start->may_drop && !loses_nothing())
 		return MECHANISM_USER;
 	int fd = connect_to_run(start);
 	if (fd < 0)
 		return explain_connect(fd);
-	long got = receive_ready(fd, &ready);
-	if (got != sizeof(ready) || ready.magic != REQUEST_MAGIC)
-		mechanism = got == -EAGAIN ? MECHANISM_NO_TIME : MECHANISM_NO_SOCKET;
-	else if (ready.is_full)
-		mechanism = MECHANISM_FULL;
-	else if (status.filters != ready.filters)
-		mechanism = MECHANISM_FILTERED;
-	else
-		mechanism = install(start, fd, &ready);
+	enum mechanism mechanism = request_on(start, fd);
 	(void)sys_close(fd);
 	return mechanism;
 }

@@ -7,8 +7,7 @@
  * 	                              <----  struct request_ready
  * 	installs the filter
  * 	struct request_listener, the listener ---->  passes it to its guardian
- * 	                              <----  struct request_held
- * 	calls exec, which the supervisor lets pass
+ * 	calls exec, which waits for that; the supervisor lets it pass
  *
  * A listener that is lost behind the filter makes exec itself fail (ENOSYS): so nothing is installed
  * before both are ready, and when the supervisor dies its guardian takes the listener from the
@@ -49,11 +48,6 @@ struct request_listener {
 	uint32_t no_new_privs;
 	uint32_t is_run_root;       /* the run's own command: the library is not in the task */
 	struct process_ref process; /* as announced */
-};
-
-/* Supervisor, or its guardian, to program. */
-struct request_held {
-	uint32_t magic;
 };
 
 /* What a task asks for. */

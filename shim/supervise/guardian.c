@@ -198,7 +198,12 @@ static void read_queue(struct guardian *guardian)
 static void let_pass(struct guardian *guardian, int listener)
 {
 	const struct seccomp_notif *call = (const void *)guardian->received->call;
+	struct pollfd now = { .fd = listener, .events = POLLIN };
 
+	/* It may be here twice, from the supervisor and from its connection: no call is left then, and
+	 * to receive one would wait. */
+	if (poll(&now, 1, 0) != 1 || !(now.revents & POLLIN))
+		return;
 	if (notify_receive(listener, guardian->received, guardian->call_bytes) == 0)
 		notify_answer(listener, call->id, PASS);
 }
@@ -206,14 +211,35 @@ static void let_pass(struct guardian *guardian, int listener)
 /* A program between filter and exec whose supervisor has died.  False: nothing more comes of it. */
 static bool acquire_listener(struct guardian *guardian, int connection)
 {
-	const struct request_held taken = { REQUEST_MAGIC };
 	struct request_listener message;
 	int listener = guardian_receive_listener(connection, 0, &message);
 
-	if (listener < 0)
-		return listener == -EAGAIN;
-	add(guardian, listener, false);
-	return send(connection, &taken, sizeof(taken), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+	if (listener >= 0)
+		add(guardian, listener, false);
+	return listener == -EAGAIN;
+}
+
+/* A connection that its program has closed, or the supervisor: is there a message in it that the
+ * supervisor has not taken? */
+static bool holds_message(int connection)
+{
+	char byte;
+	return recv(connection, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* An event of one of those waited for.  False: nothing more comes of it. */
+static bool tend(struct guardian *guardian, nfds_t at)
+{
+	int fd = guardian->wait[at].fd;
+
+	if (guardian->is_connection[at] && !guardian->is_alone)
+		return holds_message(fd);
+	if (!(guardian->wait[at].revents & POLLIN))
+		return false;
+	if (guardian->is_connection[at])
+		return acquire_listener(guardian, fd);
+	let_pass(guardian, fd);
+	return true;
 }
 
 _Noreturn static void guard(struct guardian *guardian)
@@ -227,15 +253,8 @@ _Noreturn static void guard(struct guardian *guardian)
 		if (poll(guardian->wait, guardian->count, -1) < 0)
 			continue;
 		for (nfds_t at = guardian->count; at-- > HELD;) {
-			short events = guardian->wait[at].revents;
-			if (!events)
-				continue;
-			if (!(events & POLLIN) ||
-			    (guardian->is_connection[at] &&
-			     !acquire_listener(guardian, guardian->wait[at].fd)))
+			if (guardian->wait[at].revents && !tend(guardian, at))
 				drop(guardian, at);
-			else if (!guardian->is_connection[at])
-				let_pass(guardian, guardian->wait[at].fd);
 		}
 		if (guardian->wait[QUEUE].revents)
 			read_queue(guardian);

@@ -168,7 +168,6 @@ static void welcome(struct reception *reception, int fd)
 
 static void hear(struct reception *reception, struct connection *connection)
 {
-	const struct request_held taken = { REQUEST_MAGIC };
 	struct arrival_request arrival = { .pid = connection->pid };
 
 	/* It stays in the connection for the guardian, until that has it, too. */
@@ -177,7 +176,8 @@ static void hear(struct reception *reception, struct connection *connection)
 		return;
 	if (arrival.listener >= 0) {
 		reception->owner.arrived(reception->owner.data, &arrival);
-		(void)send(connection->fd, &taken, sizeof(taken), MSG_NOSIGNAL | MSG_DONTWAIT);
+		/* The guardian keeps a connection that holds a message. */
+		(void)recv(connection->fd, &arrival.message, sizeof(arrival.message), MSG_DONTWAIT);
 	}
 	drop_connection(reception, connection);
 }

@@ -34,6 +34,7 @@ ALL = {
     "bytes of a file": Goal("10⁶ tracked files, memory", "≤ 256 bytes each", 256, "1,000,000 files", "bytes_each"),
     "auto": Goal("`--via auto`, what the library observes", "as `--via preload`, within 5 %", 1.05, "auto", "wall_to", "substitute"),
     "static start": Goal("start of a static program by `--via auto`", "≤ bare + 0.5 ms", 500000, "auto", "more_ns_than", "bare"),
+    "static rate": Goal("static programs started by `--via auto`", "2,000 a second", 500000, "auto", "wall_ns"),
     "supervised open": Goal("supervise, per trapped open", "≤ bare + 5 µs", 5000, "supervise", "more_ns_than", "bare"),
 }
 

@@ -86,10 +86,11 @@ class Study:
 
 
 class Spawn(Work):
-    """Programs started one after the other, each a fresh process; one's time.
+    """Programs started one after the other, or `abreast` at a time, each a fresh process; one's time.
 
     output: of one.  `directory`: where they run.  to_file: the output goes to a file, not to the capture.
     """
+    abreast = 1
 
     def __init__(self, place, group, name, command, count, output=b"", directory=None, unit=("us", 1000), goals=(), repeats=1,
                  ways=all_ways.USUAL, to_file=False):
@@ -103,7 +104,7 @@ class Spawn(Work):
 
     def sample(self, way, number):
         if not self.file:
-            return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), str(self.count), *self.command], self.count,
+            return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), "-p", str(self.abreast), str(self.count), *self.command], self.count,
                                      lambda output: self.check(way, output), self.directory)
         result = self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), "-o", self.file, str(self.count), *self.command], self.count,
                                    lambda output: output == b"", self.directory)

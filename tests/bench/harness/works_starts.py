@@ -23,13 +23,20 @@ class Whole(Work):
 class StaticStart(Spawn):
     """A program that no library gets into: below a filter from the beginning, or from its exec on."""
     STARTS = 50
+    TITLE, GOAL, REPEATS, WAYS = "start of a static program", "static start", 6, ("bare", "substitute", "supervise", "both", "auto", "floor")
 
     def __init__(self, place):
-        super().__init__(place, "starts", "start of a static program", [os.path.join(place.top, "bin", "bench_viewer"), os.devnull], self.STARTS,
-                         goals=("static start",), repeats=6, ways=("bare", "substitute", "supervise", "both", "auto", "floor"))
+        super().__init__(place, "starts", self.TITLE, [os.path.join(place.top, "bin", "bench_viewer"), os.devnull], self.STARTS,
+                         goals=(self.GOAL,), repeats=self.REPEATS, ways=self.WAYS)
 
     def prepare(self):
         self.place.make_static()
+
+
+class StaticStarts(StaticStart):
+    """As many as a build starts, and as fast as they can be started."""
+    STARTS, abreast = 10000, 4
+    TITLE, GOAL, REPEATS, WAYS = "10,000 starts of a static program, four at a time", "static rate", 1, ("bare", "both", "auto")
 
 
 class AutoStart(Spawn):
@@ -46,6 +53,7 @@ def works(place):
         Spawn(place, "starts", "start of /bin/true", ["/bin/true"], 20, goals=("start",), repeats=12, ways=all_ways.EVERY),
         Spawn(place, "starts", "start of bash -c true", ["bash", "-c", "true"], 20, repeats=3, ways=all_ways.TRACED),
         StaticStart(place),
+        StaticStarts(place),
         AutoStart(place),
         Whole(place),
         # So few files that it is the start that takes the time.
