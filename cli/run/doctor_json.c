@@ -44,7 +44,9 @@ static json_t *json_program(const struct doctor *doctor)
 	(void)json_object_set_new(object, "tested",
 				  program->tested[0] ? text_json(program->tested) : json_null());
 	(void)json_object_set_new(object, "via", json_string(via_name(program->via.ways)));
-	(void)json_object_set_new(object, "via_at_exec", json_boolean(program->via.at_exec));
+	(void)json_object_set_new(
+		object, "via_at_exec",
+		json_boolean(program->via.at_exec && program->via.ways == SESSION_VIA_PRELOAD));
 	(void)json_object_set_new(object, "via_reason", text_json(program->via.reason));
 	(void)json_object_set_new(object, "via_note",
 				  program->via.note ? json_string(program->via.note) : json_null());

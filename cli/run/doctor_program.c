@@ -56,7 +56,8 @@ static void check_via(struct doctor *doctor)
 	else
 		doctor_add(doctor, LEVEL_OK, "via", NULL, "%s: %s%s", via_name(via->ways),
 			   via->reason,
-			   via->at_exec && !doctor->supervisor.error
+			   via->at_exec && via->ways == SESSION_VIA_PRELOAD &&
+					   !doctor->supervisor.error
 				   ? "; what it does not see gets a supervisor when it is started"
 				   : "");
 	if (via->refusal)

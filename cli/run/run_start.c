@@ -19,6 +19,7 @@
 #include "cli/run/supervised.h"
 #include "cli/run/terminal.h"
 #include "cli/run/via.h"
+#include "shim/start/request.h"
 #include "tracker/process/process.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
@@ -98,8 +99,8 @@ struct creation {
 	char **words;
 	const struct inherited *inherited;
 	bool preloads;
-	bool at_exec; /* it becomes supervised when it is started, as any program */
-	int report;   /* gets errno when the command cannot be started */
+	const struct via *via;
+	int report; /* gets errno when the command cannot be started */
 	struct process_ref process;
 };
 
@@ -132,6 +133,22 @@ static void spare_sanitizer(const char *name)
 		(void)preload_remove(library);
 }
 
+/* The command asks to be supervised, as each program does for which it is needed.  It loses the right
+ * to gain privileges: who names it as the command wants it observed. */
+static void request_supervisor(const struct creation *creation)
+{
+	const struct session *session = creation->recording->session;
+	const struct request_start start = {
+		.directory = session->directory,
+		.run = creation->context->flags >> CONTEXT_RUN_SHIFT,
+		.process = creation->process,
+		.may_drop = true,
+		.is_run_root = true,
+	};
+
+	process_set_mechanism(&session->segment, creation->process, request_supervision(&start));
+}
+
 /* In the child: becomes the command, or says why not and ends. */
 static void become(void *data)
 {
@@ -141,6 +158,9 @@ static void become(void *data)
 	if (creation->recording && creation->preloads)
 		spare_sanitizer(creation->words[0]);
 	starter_mark(creation->words[0]);
+	if (creation->recording && creation->via->at_exec &&
+	    creation->via->ways != SESSION_VIA_PRELOAD)
+		request_supervisor(creation);
 	(void)execvp(creation->words[0], creation->words);
 	int error = errno;
 	if (creation->recording) {
@@ -178,7 +198,7 @@ static bool start_supervised(struct creation *creation, struct supervised *ret_s
 		.journal = &creation->recording->journal,
 		.context = *creation->context,
 		.has_library = creation->preloads,
-		.at_exec = creation->at_exec,
+		.at_exec = creation->via->at_exec,
 		.announce = announce,
 		.become = become,
 		.data = creation,
@@ -242,7 +262,7 @@ int run_start(struct recording *recording, const struct context *context, const 
 				     .words = words,
 				     .inherited = &inherited,
 				     .preloads = via->ways != SESSION_VIA_SUPERVISE,
-				     .at_exec = via->at_exec,
+				     .via = via,
 				     .report = report[1] };
 	if (recording && (via->ways != SESSION_VIA_PRELOAD || via->at_exec)) {
 		is_supervised = start_supervised(&creation, &supervised);

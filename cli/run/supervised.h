@@ -10,8 +10,8 @@
  * When `seen run` dies, it ends the command.  When it dies itself, its guardian lets all calls
  * pass, and the command goes on.
  *
- * With --via auto the command itself is below no filter: the supervisor sleeps until a program asks
- * to be supervised at its exec (shim/start/request.h).
+ * With --via auto the supervisor sleeps until a program asks to be supervised at its exec
+ * (shim/start/request.h), which may be the command.
  */
 #ifndef SEEN_CLI_SUPERVISED_H
 #define SEEN_CLI_SUPERVISED_H
@@ -28,7 +28,7 @@ struct supervised_start {
 	struct journal *journal;
 	struct context context; /* of the command, as it is announced */
 	bool has_library;       /* the library is preloaded too */
-	bool at_exec;           /* the command is not supervised, but programs that ask for it */
+	bool at_exec;           /* programs are supervised that ask for it, the command too */
 	/* In the command's process: announces the command.  Then, below the filter unless at_exec:
 	 * becomes it, or ends. */
 	struct process_ref (*announce)(void *data);

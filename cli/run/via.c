@@ -155,7 +155,7 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 			via.ways = SESSION_VIA_PRELOAD;
 		}
 	}
-	via.at_exec = is_auto && via.ways == SESSION_VIA_PRELOAD && !via.rule;
+	via.at_exec = is_auto && !via.rule;
 	free(chain);
 	*ret_via = via;
 }

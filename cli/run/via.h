@@ -16,8 +16,8 @@ enum { VIA_REASON_BYTES = 120 };
 
 struct via {
 	enum session_via ways; /* SESSION_VIA_PRELOAD, _SUPERVISE or _BOTH */
-	/* The library alone to begin with: a program that it does not see, or not all of, becomes
-	 * supervised when it is started (shim/start/request.h). */
+	/* Decided for each program when it is started, the command too (shim/start/request.h): `ways`
+	 * is what becomes of the command. */
 	bool at_exec;
 	/* What it was decided by, as a phrase: "busybox is static".  Holds names: data of
 	 * others. */
@@ -43,10 +43,10 @@ const struct config_rule *via_binding_rule(const struct config *config);
  * once and only where the supervisor would be used, whether this kernel and machine allow it: 0 or
  * a negative errno, as via_explain() knows them.
  *
- * auto: both, where a rule is to hold (via_binding_rule()), or where one of the command's program
- * files is static, of musl, of another architecture, Go or Bun; not where the command gains
- * privileges that it would lose below the supervisor.  Else the library alone; also where the
- * supervisor cannot be had.
+ * auto: both, where a rule is to hold (via_binding_rule()); else at_exec, and for the command both,
+ * where one of its program files is static, of musl, of another architecture, Go or Bun; not where
+ * the command gains privileges that it would lose below the supervisor.  Else the library alone; also
+ * where the supervisor cannot be had.
  * Prints nothing. */
 void via_choose(const struct config *config, char *const words[], int (*supported)(void),
 		struct via *ret_via);

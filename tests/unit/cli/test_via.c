@@ -138,6 +138,7 @@ Test(via, by_the_program_file)
 	is(SESSION_VIA_PRELOAD, "nothing");
 	choose(elf("static", MACHINE, NULL, NULL), NULL);
 	is(SESSION_VIA_BOTH, "static is static");
+	cr_assert(via.at_exec);
 	choose(elf("musl", MACHINE, "/lib/ld-musl-x86_64.so.1", NULL), NULL);
 	is(SESSION_VIA_BOTH, "musl is linked with musl");
 	choose(elf("bionic", MACHINE, "/system/bin/linker64", NULL), NULL);
@@ -189,6 +190,7 @@ Test(via, by_a_rule_that_is_to_hold)
 	set("rule mine.action", "deny");
 	choose(plain, NULL);
 	is(SESSION_VIA_BOTH, "[rule mine] is to hold (deny)");
+	cr_assert_not(via.at_exec);
 	choose(world_path(&world, "none"), NULL);
 	is(SESSION_VIA_BOTH, "[rule mine]");
 	set("rule mine.action", "fail");
