@@ -92,7 +92,7 @@ static int add_meta(struct making *making, const char *path, const struct tree_e
 		    const struct tree_entry *found)
 {
 	bool directory = S_ISDIR(wanted->mode);
-	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
+	bool same_inode = tree_entry_is_same_inode(wanted, found);
 	bool time = wanted->mtime_ns != found->mtime_ns &&
 		    (making->options->times || (same_inode && !directory));
 
@@ -109,7 +109,7 @@ static int add_meta(struct making *making, const char *path, const struct tree_e
 static bool keeps_bytes(const struct making *making, const struct tree_entry *wanted,
 			const struct tree_entry *found, const char *disk_path)
 {
-	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
+	bool same_inode = tree_entry_is_same_inode(wanted, found);
 	/* Another file that has other names is not to be changed. */
 	bool is_apart = same_inode || (wanted->nlink <= 1 && found->nlink <= 1);
 
@@ -124,7 +124,7 @@ static bool keeps_bytes(const struct making *making, const struct tree_entry *wa
 int making_adjust(struct making *making, const char *path, const struct tree_entry *wanted,
 		  const struct tree_entry *found, const char *disk_path)
 {
-	bool same_inode = wanted->dev == found->dev && wanted->ino == found->ino;
+	bool same_inode = tree_entry_is_same_inode(wanted, found);
 	int error = add_attributes(making, path, wanted);
 
 	if (error < 0)

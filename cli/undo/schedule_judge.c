@@ -141,7 +141,7 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 		return false;
 	if (S_ISDIR(was->mode) || was->content == TREE_NO_CONTENT)
 		return was->rdev == now->rdev;
-	bool same_inode = was->dev == now->dev && was->ino == now->ino;
+	bool same_inode = tree_entry_is_same_inode(was, now);
 	if ((same_inode || making->options->times) && !S_ISLNK(was->mode) &&
 	    was->mtime_ns != now->mtime_ns)
 		return false;

@@ -69,6 +69,11 @@ int tree_entry_read(const struct tree_records *records, const struct tree_entry 
 	return 0;
 }
 
+bool tree_entry_is_same_inode(const struct tree_entry *before, const struct tree_entry *after)
+{
+	return before->dev == after->dev && before->ino == after->ino && !before->is_freed;
+}
+
 const char *tree_lost_text(enum tree_lost lost)
 {
 	static const char *const TEXTS[TREE_LOST_COUNT] = {

@@ -35,6 +35,7 @@ enum tree_lost {
 struct tree_entry {
 	bool exists;
 	bool known;    /* false: whether it existed, and what it was, is not known */
+	bool is_freed; /* its last name is gone since: what has its inode's number is another */
 	uint32_t mode; /* type (S_IFMT) and permissions */
 	uint32_t uid, gid;
 	uint32_t nlink;
@@ -61,6 +62,9 @@ int tree_entry_open(const struct tree_records *records, const struct tree_entry 
  * As tree_entry_open(); also -EFBIG: more than max_bytes; -ENOMEM. */
 int tree_entry_read(const struct tree_records *records, const struct tree_entry *entry,
 		    size_t max_bytes, char **ret_bytes, size_t *ret_size);
+
+/* tree_entry_is_same_inode(): are a state before and one after of the same inode? */
+bool tree_entry_is_same_inode(const struct tree_entry *before, const struct tree_entry *after);
 
 /* tree_lost_text(): why a content is not known, for a person; static. */
 const char *tree_lost_text(enum tree_lost lost);

@@ -131,6 +131,7 @@ int tree_state_of_node(struct tree_walk *walk, struct tree_walk *base, const str
 		return error;
 	bool was_there = ret_entry->exists;
 	set_state(ret_entry, &object->state);
+	ret_entry->is_freed = !has_current && object->state.nlink <= 1;
 	ret_entry->attributes = object->attributes;
 	if (object->bytes == TREE_BYTES_RECORD) {
 		set_content(ret_entry, object->record);

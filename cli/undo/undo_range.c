@@ -127,19 +127,38 @@ static bool is_below_any(const char *path, char *const *paths)
 	return false;
 }
 
-uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths)
+/* Was an undo about it that left some of it? */
+static bool is_left(const struct undo_ranges *ranges, const struct tree_record *record,
+		    uint32_t step)
 {
+	for (size_t i = 0; i < ranges->head_count; i++)
+		if (ranges->heads[i].state == OPERATION_PARTLY &&
+		    covers(&ranges->heads[i], record, step))
+			return true;
+	return false;
+}
+
+struct undo_last undo_range_last(const struct undo_ranges *ranges, char *const *paths)
+{
+	struct undo_last last = { .step = 0 };
+
 	for (size_t i = ranges->records->count; i-- > 0;) {
 		const struct tree_record *record = &ranges->records->records[i];
 		if (record->operation || !is_change(record) ||
 		    (paths && !is_below_any(record->path, paths) &&
-		     !is_below_any(record->other, paths)))
+		     !is_below_any(record->other, paths)) ||
+		    is_undone_record(ranges, record))
 			continue;
 		uint32_t step = step_of(ranges, record);
-		if (step && !is_undone_record(ranges, record))
-			return step;
+		if (step && is_left(ranges, record, step)) {
+			last.left = last.left ? last.left : step;
+			continue;
+		}
+		last.step = step;
+		last.is_stepless = !step;
+		return last;
 	}
-	return 0;
+	return last;
 }
 
 void undo_range_undone(const struct undo_ranges *ranges, bool *is_undone)
@@ -264,7 +283,8 @@ bool undo_range_redo(struct undo_ranges *ranges, struct tree_range *ret_range)
 	bool alone = true;
 
 	for (size_t i = 0; i < ranges->head_count; i++)
-		if (ranges->heads[i].kind == OPERATION_UNDO && !ranges->heads[i].redone_by)
+		if (ranges->heads[i].kind == OPERATION_UNDO && !ranges->heads[i].redone_by &&
+		    !(ranges->heads[i].flags & OPERATION_LEFT))
 			undo = &ranges->heads[i];
 	if (!undo)
 		return false;

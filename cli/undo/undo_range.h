@@ -42,9 +42,16 @@ uint32_t undo_range_unfinished(const struct undo_ranges *ranges);
 /* undo_range_next(): the number of the next operation. */
 uint32_t undo_range_next(const struct undo_ranges *ranges);
 
+/* What `--last` means. */
+struct undo_last {
+	uint32_t step; /* 0: none */
+	uint32_t left; /* a later step that an undo left, whole or in part; 0: none */
+	bool is_stepless; /* what was changed last, and is not undone, is of no step: the journal lacks it */
+};
+
 /* undo_range_last(): the last step that changed something, also below one of the paths (absolute,
- * ended by NULL; NULL: anywhere), and was not undone.  0: none. */
-uint32_t undo_range_last(const struct undo_ranges *ranges, char *const *paths);
+ * ended by NULL; NULL: anywhere), and that no undo was about. */
+struct undo_last undo_range_last(const struct undo_ranges *ranges, char *const *paths);
 
 /* undo_range_pass(): a step left all as it was: from now on it counts as undone. */
 void undo_range_pass(struct undo_ranges *ranges, uint32_t step);

@@ -66,28 +66,53 @@ static int lock(const struct undo_run *run)
 
 /* ---- which records ---- */
 
+/* Nothing is chosen: why. */
+static int no_step(const struct undo_run *run, bool is_stepless)
+{
+	if (is_stepless && !run->session.steps.count)
+		message("session %s has no steps, since it has no journal that can be read; `seen "
+			"undo --all` and "
+			"`--since TIME` do without",
+			run->session.name);
+	else if (is_stepless)
+		message("nothing was undone: what was changed last is of no step that the journal "
+			"has; `seen undo --since TIME` takes it back");
+	else
+		message("nothing to undo: no step of session %s changed %s", run->session.name,
+			run->request->paths ? "that" : "anything that is not undone");
+	return EXIT_CODE_NOTHING;
+}
+
+static int choose_last(struct undo_run *run)
+{
+	struct undo_last last = undo_range_last(&run->ranges, run->request->paths);
+
+	if (last.left)
+		message("step %u was left by an undo before; `seen undo --step %u` tries again",
+			last.left, last.left);
+	run->step = last.step;
+	return last.step ? EXIT_CODE_OK : no_step(run, last.is_stepless);
+}
+
 static int choose_step(struct undo_run *run)
 {
 	struct step_point point;
 	const char *word = run->request->step;
+	int code = EXIT_CODE_OK;
 
-	if (word) {
-		if (steps_point(&run->session.steps, word, &point) < 0 || point.number == 0) {
-			message("%s: no step of this session; `seen story` lists them", word);
-			return EXIT_CODE_NOTHING;
-		}
-		run->step = point.number;
+	if (!word) {
+		code = choose_last(run);
+	} else if (!run->session.steps.count) {
+		code = no_step(run, true);
+	} else if (steps_point(&run->session.steps, word, &point) < 0 || point.number == 0) {
+		message("%s: no step of this session; `seen story` lists them", word);
+		code = EXIT_CODE_NOTHING;
 	} else {
-		run->step = undo_range_last(&run->ranges, run->request->paths);
-		if (!run->step) {
-			message("nothing to undo: no step of session %s changed %s",
-				run->session.name,
-				run->request->paths ? "that" : "anything that is not undone");
-			return EXIT_CODE_NOTHING;
-		}
+		run->step = point.number;
 	}
-	undo_range_step(&run->ranges, run->step, &run->range);
-	return EXIT_CODE_OK;
+	if (code == EXIT_CODE_OK)
+		undo_range_step(&run->ranges, run->step, &run->range);
+	return code;
 }
 
 static int choose(struct undo_run *run)
@@ -183,11 +208,15 @@ static int pass(struct undo_run *run)
 	return error < 0 ? failed(run, error) : EXIT_CODE_OK;
 }
 
+static bool is_about_last(const struct undo_request *request)
+{
+	return request->kind == OPERATION_UNDO && !request->all && !request->since &&
+	       !request->step;
+}
+
 static int choose_and_plan(struct undo_run *run)
 {
-	const struct undo_request *request = run->request;
-	bool is_last = request->kind == OPERATION_REDO ||
-		       (!request->all && !request->since && !request->step);
+	bool is_last = run->request->kind == OPERATION_REDO || is_about_last(run->request);
 
 	for (;;) {
 		int code = choose(run);
@@ -298,6 +327,20 @@ static int resume(struct undo_run *run)
 	return code;
 }
 
+/* All of the last step is left: that is on record, so that the next `--last` goes on before it. */
+static void note_left(struct undo_run *run)
+{
+	struct operation_head *head = &run->schedule.head;
+
+	head->state = OPERATION_PARTLY;
+	head->step = run->step;
+	head->flags |= OPERATION_LEFT;
+	if (schedule_write(&run->schedule, run->directory) == 0)
+		message("step %u is left as it is; --force undoes it, too; `seen undo --last` goes "
+			"on with the step before it",
+			run->step);
+}
+
 static int act(struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
@@ -318,6 +361,8 @@ static int act(struct undo_run *run)
 		return report(run, NULL);
 	if (run->schedule.count)
 		return do_plan(run);
+	if (run->report.left_count && is_about_last(request) && !request->paths)
+		note_left(run);
 	if (!run->report.left_count)
 		message("nothing to %s: all is as it was",
 			request->kind == OPERATION_REDO ? "redo" : "undo");
@@ -407,7 +452,7 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 	}
 	run->request = request;
 	run->directory = -1;
-	int code = undo_session_find(config, name, &run->session);
+	int code = undo_session_find_records(config, name, &run->session);
 	if (code == EXIT_CODE_OK) {
 		int error = session_open_directory(AT_FDCWD, run->session.undo, &run->directory);
 		if (error == -ENOENT) {

@@ -99,16 +99,33 @@ static int find(const struct config *config, const char *name, struct undo_sessi
 	return EXIT_CODE_OK;
 }
 
-int undo_session_find(const struct config *config, const char *name,
-		      struct undo_session *ret_session)
+int undo_session_find_records(const struct config *config, const char *name,
+			      struct undo_session *ret_session)
 {
 	memset(ret_session, 0, sizeof(*ret_session));
 	int code = find(config, name, ret_session);
 	if (code != EXIT_CODE_OK)
 		return code;
-	int error = steps_read(ret_session->journal, ret_session->undo, &ret_session->steps);
-	if (error < 0) {
-		code = journal_file_failed(ret_session->journal, error);
+	ret_session->steps_error = steps_read(ret_session->journal, ret_session->undo,
+					      &ret_session->steps);
+	if (ret_session->steps_error < 0) {
+		code = journal_file_failed(ret_session->journal, ret_session->steps_error);
+		steps_free(&ret_session->steps);
+		if (steps_read(NULL, NULL, &ret_session->steps) == 0)
+			code = EXIT_CODE_OK;
+	}
+	if (code != EXIT_CODE_OK)
+		undo_session_close(ret_session);
+	return code;
+}
+
+int undo_session_find(const struct config *config, const char *name,
+		      struct undo_session *ret_session)
+{
+	int code = undo_session_find_records(config, name, ret_session);
+
+	if (code == EXIT_CODE_OK && ret_session->steps_error < 0) {
+		code = EXIT_CODE_BAD_SESSION;
 		undo_session_close(ret_session);
 	}
 	return code;

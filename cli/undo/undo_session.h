@@ -17,6 +17,7 @@ struct undo_session {
 	char undo[SEGMENT_PATH_BYTES];      /* likewise; the directory of undo records */
 	char workspace[SEGMENT_PATH_BYTES]; /* absolute */
 	struct steps steps;
+	int steps_error; /* the journal could not be read: negative errno; then there are none */
 };
 
 /* undo_session_find(): finds it as session_find() does, and reads its steps.
@@ -26,6 +27,11 @@ struct undo_session {
  * undo_session_close() closes; or another. */
 int undo_session_find(const struct config *config, const char *name,
 		      struct undo_session *ret_session);
+
+/* undo_session_find_records(): the same for what can do without steps: a journal that is damaged is
+ * reported, and there are none. */
+int undo_session_find_records(const struct config *config, const char *name,
+			      struct undo_session *ret_session);
 
 /* undo_session_mark(): what exists now is kept before it changes: a person is about to see it.  For
  * a session in which a process lives; else nothing. */

@@ -46,6 +46,10 @@ class Undone(unittest.TestCase):
     def assertTree(self, expected):
         self.assertEqual(difference(expected, self.tree()), [])
 
+    def read(self, name):
+        with open(self.session.path(name), "rb") as file:
+            return file.read()
+
     def has(self, name):
         return os.path.lexists(self.session.path(name))
 
@@ -74,6 +78,15 @@ class Undo(Undone):
         self.undo("--all")
         self.assertTree(self.before)
 
+    def test_all_once_more_finds_all_as_it_was(self):
+        """A file that came back may have the number of the inode that it had."""
+        for i in range(20):
+            self.session.write("src/n%d" % i, b"%d" % i)
+        self.agent("rm -rf src", "echo x > top; rm hard")
+        self.undo("--all")
+        result = self.undo("--all", code=1)
+        self.assertEqual((result.stdout, result.stderr), (b"", b"seen: nothing to undo: all is as it was\n"))
+
     def test_last_step_by_step(self):
         first, second, _ = self.agent("rm src/a", "mv src/deep elsewhere", "rm top hard; ln src/b new")
         for expected in (second, first, self.before):
@@ -92,6 +105,83 @@ class Undo(Undone):
         self.assertIn(b"nothing to undo", self.undo("--last", code=1).stderr)
         self.undo(command="redo")
         self.assertTree(first)
+
+    def test_a_last_step_that_is_left_is_left_once(self):
+        trees = self.agent("rm src/a", "echo 2 > top; echo 2 > src/b", "echo 3 > top")
+        self.session.write("top", b"by the user")
+        left = self.tree()
+        result = self.undo("--last", code=12)
+        self.assertIn(b"top is left as it is: an external program changed it since", result.stderr)
+        self.assertIn(b"step 3 is left as it is; --force undoes it, too; `seen undo --last` goes on with the step before it", result.stderr)
+        self.assertEqual(result.stdout, b"")
+        self.assertTree(left)
+        self.undo(command="redo", code=1)  # there is nothing to take back
+        result = self.undo("--last", code=12)  # top is another's
+        self.assertIn(b"step 3 was left by an undo before; `seen undo --step 3` tries again", result.stderr)
+        self.assertIn(b"step 2:", result.stdout)
+        self.assertEqual((self.read("top"), self.read("src/b")), (b"by the user", b"the content of src/b\n"))
+        result = self.undo("--last")
+        self.assertIn(b"step 1:", result.stdout)
+        self.undo("--last", code=1)
+        self.undo("--step", "3", "--force")
+        self.assertEqual(self.read("top"), b"2\n")
+        self.undo(command="redo")
+        self.undo(command="redo")
+        self.undo(command="redo")
+        self.assertEqual(difference(left, self.tree()), [])
+        self.assertNotEqual(trees[2], left)
+
+    def test_without_a_journal(self):
+        self.session.close()
+        self.session = session = Session()
+        self.addCleanup(session.close)
+        session.configure("[journal]\nlevel = off\n")
+        session.write("a", b"1\n")
+        before = self.tree()
+        self.agent("rm a", "echo 2 > a; mkdir d")
+        after = self.tree()
+        for words in (("--last",), ("--step", "1"), ()):
+            result = self.undo(*words, code=1)
+            self.assertIn(b"has no steps, since it has no journal that can be read; `seen undo --all` and `--since TIME` do without", result.stderr)
+            self.assertTree(after)
+        for words in (("--all",), ("--since", "10m")):
+            self.undo(*words)
+            self.assertTree(before)
+            self.undo(command="redo")
+            self.assertTree(after)
+
+    def test_without_the_end_of_the_journal(self):
+        trees = self.agent("rm src/a", "rm src/b", "rm top")
+        journal = os.path.join(os.path.dirname(self.records), "journal")
+        with open(journal, "rb") as file:
+            whole = file.read()
+
+        def count(size):
+            """Steps of a journal of which so much was written."""
+            with open(journal, "wb") as file:
+                file.write(whole[:size] + bytes(len(whole) - size))
+            return len(json.loads(self.session.seen("story", "--json", "--session", self.session.name).stdout)["steps"])
+
+        low, high = 4096, len(whole.rstrip(b"\0"))  # with no step, with all
+        while count((low + high) // 2) != 1:
+            low, high = ((low + high) // 2, high) if count((low + high) // 2) < 1 else (low, (low + high) // 2)
+        result = self.undo("--last", code=1)
+        self.assertIn(b"what was changed last is of no step that the journal has", result.stderr)
+        self.assertTree(trees[2])
+        self.undo("--all")
+        self.assertTree(self.before)
+        self.undo(command="redo")
+        with open(journal, "wb") as file:
+            file.write(whole[:100] + bytes(100) + whole[200:300])
+        self.assertEqual(self.session.seen("story", "--session", self.session.name, check=False).returncode, 4)
+        result = self.undo("--all")
+        self.assertIn(b"journal: it is damaged", result.stderr)
+        self.assertTree(self.before)
+        self.undo(command="redo")
+        shutil.rmtree(os.path.join(self.session.directory, "run"))  # whose session it was is known no more
+        result = self.undo("--all", code=4)
+        self.assertIn(b"journal: it is damaged", result.stderr)
+        self.assertTree(trees[2])
 
     def test_nothing_changes_where_it_is_only_shown(self):
         after = self.agent("rm -r src")[-1]
