@@ -49,7 +49,7 @@ static int do_item(struct applying *applying, size_t index)
 
 	if (answer == 0)
 		answer = do_kind(&doing);
-	if (answer == -EACCES && doing.directory > 0 && apply_open_directory(&doing) == 0) {
+	if (answer == -EACCES && apply_open_directory(&doing) == 0) {
 		answer = doing_start(applying, index, &doing);
 		if (answer == 0)
 			answer = do_kind(&doing);
@@ -166,6 +166,8 @@ static int apply(struct applying *applying, int plan_fd, const char *workspace,
 	(void)snprintf(staging, sizeof(staging), "%s/.seen-undo.%u", workspace,
 		       (unsigned)applying->plan->head.number);
 	result->error = staged ? make_staging(applying, staging) : 0;
+	if (applying->again)
+		apply_reclose_directories(applying);
 	if (result->error == 0)
 		do_items(applying, plan_fd, result);
 	if (result->error == 0 && staged) {

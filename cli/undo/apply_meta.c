@@ -217,33 +217,77 @@ int apply_attribute(struct doing *doing)
 
 /* ---- directories that are read-only ---- */
 
+static void close_first(struct applying *applying)
+{
+	(void)change_mode(applying->opened[0].fd, applying->opened[0].mode);
+	(void)close(applying->opened[0].fd);
+	applying->opened_count--;
+	memmove(&applying->opened[0], &applying->opened[1],
+		applying->opened_count * sizeof(applying->opened[0]));
+}
+
 int apply_open_directory(struct doing *doing)
 {
 	struct applying *applying = doing->applying;
+	struct operation_note note = { .kind = PACK_METADATA,
+				       .what = PACK_MODE,
+				       .path = applying->places.path };
+	const char *name;
 	struct stat stat;
 
-	if (applying->opened_count == APPLYING_OPENED_MAX || fstat(doing->directory, &stat) < 0 ||
-	    stat.st_uid != geteuid() || (stat.st_mode & OWNER_ALL) == OWNER_ALL)
+	if (place_of(&applying->places, doing->path, &doing->directory, &name) < 0 ||
+	    fstat(doing->directory, &stat) < 0 || stat.st_uid != geteuid() ||
+	    (stat.st_mode & OWNER_ALL) == OWNER_ALL)
 		return -EACCES;
-	int fd = fcntl(doing->directory, F_DUPFD_CLOEXEC, 3);
+	if (applying->opened_count == APPLYING_OPENED_MAX)
+		close_first(applying);
+	place_state_of(&stat, &note.before);
+	int error = operation_log_write(&applying->log, &note, 1);
+	int fd = error ? -1 : fcntl(doing->directory, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
-		return -errno;
-	int error = change_mode(fd, stat.st_mode | OWNER_ALL);
+		return error ? error : -errno;
+	error = change_mode(fd, stat.st_mode | OWNER_ALL);
 	if (error < 0) {
 		(void)close(fd);
 		return error;
 	}
 	applying->opened[applying->opened_count++] = (struct applying_opened){
-		fd, stat.st_mode & PERMISSIONS
+		.fd = fd, .dev = stat.st_dev, .ino = stat.st_ino, .mode = stat.st_mode
 	};
 	return 0;
 }
 
 void apply_close_directories(struct applying *applying)
 {
-	while (applying->opened_count) {
-		const struct applying_opened *opened = &applying->opened[--applying->opened_count];
-		(void)change_mode(opened->fd, opened->mode);
-		(void)close(opened->fd);
+	while (applying->opened_count)
+		close_first(applying);
+}
+
+void apply_reclose_directories(struct applying *applying)
+{
+	struct pack_state now;
+
+	/* All were closed before the first of these. */
+	for (size_t i = 0; i < applying->plan->count; i++)
+		if (applying->plan->items[i].kind == SCHEDULE_META &&
+		    applying->plan->items[i].state != SCHEDULE_TODO)
+			return;
+	for (size_t i = applying->records->count; i-- > 0;) {
+		const struct tree_record *record = &applying->records->records[i];
+		const char *name;
+		int directory;
+		if (record->operation != applying->plan->head.number ||
+		    record->kind != PACK_METADATA || record->what != PACK_MODE ||
+		    !S_ISDIR(record->before.mode) ||
+		    place_state(&applying->places, record->path, &now) < 0 ||
+		    now.ino != record->before.ino || now.dev != record->before.dev ||
+		    now.mode != (record->before.mode | OWNER_ALL) ||
+		    place_of(&applying->places, record->path, &directory, &name) < 0)
+			continue;
+		int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0) {
+			(void)change_mode(fd, record->before.mode);
+			(void)close(fd);
+		}
 	}
 }

@@ -19,8 +19,10 @@ int apply_meta_descriptor(int fd, const struct pack_state *wanted, bool time);
 int apply_meta_name(int directory, const char *name, const struct pack_state *wanted, bool time);
 
 /* apply_open_directory(): makes the directory of an item writable for its owner, where it is not;
- * apply_close_directories(): all are as they were.  Returns 0, or a negative errno: it is not so. */
+ * apply_close_directories(): all are as they were.  Returns 0, or a negative errno: it is not so.
+ * apply_reclose_directories(): so are those that an undo had open that was interrupted. */
 int apply_open_directory(struct doing *doing);
 void apply_close_directories(struct applying *applying);
+void apply_reclose_directories(struct applying *applying);
 
 #endif

@@ -7,6 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What was made writable for a while counts as what it was. */
+static void forget_opened(const struct applying *applying, struct pack_state *state)
+{
+	for (size_t i = 0; S_ISDIR(state->mode) && i < applying->opened_count; i++)
+		if (applying->opened[i].ino == state->ino && applying->opened[i].dev == state->dev)
+			state->mode = applying->opened[i].mode;
+}
+
 int doing_start(struct applying *applying, size_t index, struct doing *ret_doing)
 {
 	struct schedule_item *item = &applying->plan->items[index];
@@ -28,6 +36,7 @@ int doing_start(struct applying *applying, size_t index, struct doing *ret_doing
 	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) == 0) {
 		doing->exists = true;
 		place_state_of(&stat, &doing->now);
+		forget_opened(applying, &doing->now);
 	} else if (errno != ENOENT) {
 		return -errno;
 	}

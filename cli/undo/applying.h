@@ -10,12 +10,13 @@
 #include "cli/undo/place.h"
 #include "cli/undo/schedule.h"
 
-enum { APPLYING_TEMPORARY_BYTES = 48, APPLYING_OPENED_MAX = 256 };
+enum { APPLYING_TEMPORARY_BYTES = 48, APPLYING_OPENED_MAX = 32 };
 
 /* A directory that was made writable for a while. */
 struct applying_opened {
 	int fd; /* O_PATH */
-	mode_t mode;
+	uint64_t dev, ino;
+	mode_t mode; /* that it had, with its type */
 };
 
 struct applying {

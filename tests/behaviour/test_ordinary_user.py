@@ -23,12 +23,13 @@ TESTS = {
     "exec_supervised": ("OrdinaryUser.test_privileges",),
     "exec_killed": ("Killed.test_viewer",),
     "undo_kept": ("Unreadable",),
+    "undo": ("Harm.test_read_only_directories",),
     "damaged": (),
     "fail_on": (),
     "limits": (),
     "terminal": (),
 }
-SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "exec_killed", "undo_kept")
+SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "exec_killed", "undo_kept", "undo")
 BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 
 

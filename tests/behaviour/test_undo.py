@@ -369,6 +369,30 @@ class Harm(Undone):
                 self.assertNotIn(b"src/a", self.tree(), attempt)
             self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
 
+    def test_read_only_directories(self):
+        """As an ordinary user, too (behaviour.ordinary_user): of more of them than are open at once."""
+        for i in range(40):
+            os.makedirs(self.session.path("ro/d%02d/e" % i))
+            self.session.write("ro/d%02d/f" % i, b"%d" % i)
+        subprocess.run(["chmod", "-R", "a-w", self.session.path("ro")], check=True)
+        self.addCleanup(subprocess.run, ["chmod", "-R", "u+w", self.session.path("ro")], stderr=subprocess.DEVNULL)
+        self.before = self.tree()
+        after = self.agent("chmod -R u+w ro; rm -rf ro")[-1]
+        chance = random.Random(2)
+        for attempt in range(200 if LONG else 6):
+            command = ("undo", "--all") if attempt % 2 == 0 else ("redo",)
+            process = subprocess.Popen([SEEN, *command, "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if attempt > 1:
+                time.sleep(chance.random() * 0.04)
+                process.kill()
+            process.communicate()
+            unfinished = self.session.seen("undo", "--session", self.session.name, "--continue", check=False)
+            self.assertIn(unfinished.returncode, (0, 1), (attempt, unfinished.stdout, unfinished.stderr))
+            if unfinished.returncode == 1 and attempt > 1:
+                self.session.seen(*command, "--session", self.session.name, check=False)
+            self.assertEqual(difference(self.before if attempt % 2 == 0 else after, self.tree()), [], attempt)
+
     def test_damaged_content_is_named_and_left(self):
         self.fill(3)
         self.agent("rm src/a src/deep/c")
