@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/argument.h"
@@ -39,6 +40,43 @@ static const char *reason_of(const struct schedule_left *left)
 	return tree_lost_text(left->lost);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* git's objects are never removed, so that there is nothing to say. */
+static bool is_objects(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && strcmp(slash, "/objects") == 0;
+}
+
+/* Each directory once, that a record at each boundary names. */
+static void report_excluded(const struct undo_run *run)
+{
+	const char **paths = calloc(run->records.count + 1, sizeof(const char *));
+	size_t count = 0, shown = 0;
+
+	for (size_t i = 0; paths && i < run->records.count; i++) {
+		const struct tree_record *record = &run->records.records[i];
+		if (record->kind == PACK_EXCLUDED && record->place >= run->range.from_place &&
+		    !is_objects(record->path))
+			paths[count++] = record->path;
+	}
+	if (count)
+		qsort(paths, count, sizeof(*paths), by_text);
+	for (size_t i = 0; i < count && shown < LEFT_SHOWN_MAX; i++) {
+		if (i && strcmp(paths[i], paths[i - 1]) == 0)
+			continue;
+		message("%s: nothing is kept below it, since it can be made again",
+			name_of(run->session.workspace, paths[i]));
+		shown++;
+	}
+	free(paths);
+}
+
 void undo_report_left(const struct undo_run *run)
 {
 	const struct schedule_report *report = &run->report;
@@ -49,14 +87,7 @@ void undo_report_left(const struct undo_run *run)
 			reason_of(&report->left[i]));
 	if (report->left_count > LEFT_SHOWN_MAX)
 		message("and %zu more; --json lists all", report->left_count - LEFT_SHOWN_MAX);
-	for (size_t i = 0, shown = 0; i < run->records.count && shown < LEFT_SHOWN_MAX; i++) {
-		const struct tree_record *record = &run->records.records[i];
-		if (record->kind != PACK_EXCLUDED || record->place < run->range.from_place)
-			continue;
-		message("%s: nothing is kept below it, since it can be made again",
-			name_of(run->session.workspace, record->path));
-		shown++;
-	}
+	report_excluded(run);
 	if (run->records.damaged)
 		message("%llu undo records of this session are damaged: what they held is not "
 			"known",
