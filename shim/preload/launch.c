@@ -116,6 +116,7 @@ void launch_measure(struct launch *ret_launch, struct program_place place, char 
 	ret_launch->variables = -1;
 	ret_launch->large = NULL;
 	ret_launch->file = (struct program_file){ IMAGE_UNKNOWN, false };
+	ret_launch->lacks_library = false;
 	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
@@ -285,7 +286,10 @@ char *const *launch_environment(struct launch *launch, char *const environment[]
 		array[kept++] = launch->ticket;
 
 	const char *found = given ? find_library(given) : NULL;
-	bool loads = has_library() && image_loads_library(launch->file.kind);
+	bool is_there = has_library();
+	bool loads = is_there && image_loads_library(launch->file.kind);
+	launch->lacks_library = shim.library[0] && !is_there &&
+				launch->file.kind == IMAGE_PRELOADABLE;
 	if (found ? !loads && remove_library(given, found, preload, launch->preload_bytes)
 		  : loads && add_library(given ? given : "", preload, launch->preload_bytes)) {
 		if (preload[sizeof(PRELOAD) -
@@ -333,7 +337,8 @@ static enum mechanism supervise(const struct launch *launch)
 bool launch_wants_supervisor(const struct launch *launch)
 {
 	return launch->announces && !shim.supervised &&
-	       (image_needs_supervisor(launch->file.kind) || launch->file.kind == IMAGE_FOREIGN);
+	       (image_needs_supervisor(launch->file.kind) || launch->file.kind == IMAGE_FOREIGN ||
+		launch->lacks_library);
 }
 
 void launch_note_spawned(const struct launch *launch)

@@ -17,6 +17,7 @@ struct large;
 struct launch {
 	struct program_place place;
 	struct program_file file;
+	bool lacks_library; /* it would load it, but the loader will not find it (another root) */
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;
 	char ticket[TICKET_BYTES];

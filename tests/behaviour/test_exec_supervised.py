@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from harness import SEEN, Session, lines, wait_until
+from harness import LIBRARY, SEEN, Session, lines, wait_until
 
 BUSYBOX = shutil.which("busybox")
 LONG = bool(os.environ.get("SEEN_LONG"))
@@ -47,12 +47,14 @@ WAYS_TOOLS = {"node": "node", "make": "make", "popen": "awk"}
 
 @unittest.skipUnless(BUSYBOX, "no busybox: there is no static program to start")
 class Case(unittest.TestCase):
+    privileges = "drop"  # by an ordinary user all programs, too
+
     def setUp(self):
         self.session = Session()
         self.addCleanup(self.session.close)
 
     def run_auto(self, *words, options=(), check=True, **more):
-        done = subprocess.run([SEEN, "run", "--quiet", "--via", "auto", "--session", "test", *options, "--", *words],
+        done = subprocess.run([SEEN, "run", "--quiet", "--via", "auto", "--privileges", self.privileges, "--session", "test", *options, "--", *words],
                               cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False, **more)
         if check:
@@ -93,6 +95,28 @@ class Starts(Case):
         wait_until(lambda: not self.session.helpers())
         self.assertEqual([name for name in os.listdir(self.session.environment["XDG_RUNTIME_DIR"] + "/seen/test") if name.startswith("exec-")], [])
 
+    def test_library_out_of_reach(self):
+        """A dynamic program that the loader would start without the library, in a mount namespace where that is not."""
+        enter = ["unshare", "--user", "--map-root-user", "--mount"]
+        if not shutil.which("unshare") or subprocess.run([*enter, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no unshare, or no user namespaces")
+        hide = "mount -t tmpfs none '%s' && (touch made; sh -c 'cat f; :'); :" % os.path.dirname(LIBRARY)
+        self.session.write("f", lines("f"))
+        done = self.run_auto("sh", "-c", '"$@"; :', "sh", *enter, "sh", "-c", hide)
+        self.assertEqual((done.stdout, done.stderr), (lines("f"), b""))
+        self.assertIn(("made", "tool"), {(event["path"], event["role"]) for event in self.events(op="open")})
+        self.assertEqual(self.processes()["unobserved_programs"], [])
+
+    @unittest.skipUnless(os.geteuid() == 0, "for root only: chroot")
+    def test_another_root(self):
+        """The session is not there: a program is started plainly, and that is the reason that is reported."""
+        os.makedirs(self.session.path("root"))
+        shutil.copy(BUSYBOX, self.session.path("root/busybox"))
+        self.run_auto("sh", "-c", "PATH=$PATH:/usr/sbin:/sbin chroot root /busybox true; :")
+        (program,) = self.processes()["unobserved_programs"]
+        self.assertEqual((program["name"], program["count"]), ("true", 1))
+        self.assertIn("no supervisor could be reached", program["not_supervised"])
+
     def test_preload_never_supervises(self):
         self.session.seen("run", "--quiet", "--via", "preload", "--session", "test", "--", "sh", "-c", "busybox touch made; :")
         processes = self.processes()
@@ -116,7 +140,7 @@ class Starts(Case):
 class Agents(Case):
     def setUp(self):
         super().setUp()
-        self.agent = self.session.agent("--via", "auto", "-c", "guard.stale_write=deny")
+        self.agent = self.session.agent("--via", "auto", "--privileges", "drop", "-c", "guard.stale_write=deny")
         self.addCleanup(self.agent.close)
 
     def test_guarded(self):
@@ -147,6 +171,8 @@ class Agents(Case):
 
 @unittest.skipIf(MAY_ADMINISTRATE, "for ordinary users: behaviour.ordinary_user runs it as one")
 class OrdinaryUser(Case):
+    privileges = "keep"
+
     def test_privileges(self):
         """A program that is no agent, viewer or reader keeps what it may, unless the user says otherwise."""
         for options, supervised in (((), 0), (("--privileges", "drop"), 1)):

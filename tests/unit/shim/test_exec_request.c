@@ -286,6 +286,47 @@ Test(exec_request, silent_clients_are_bounded)
 	cr_assert_eq(run_step(become_supervised), 42);
 }
 
+/* Connects, sends anything, leaves; for as long as the test lives. */
+_Noreturn static void storm(unsigned seed)
+{
+	char bytes[64];
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		int fd = connect_to_run();
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (char)rand_r(&seed);
+		size_t size = (size_t)rand_r(&seed) % sizeof(bytes);
+		if (fd >= 0 && rand_r(&seed) % 4)
+			(void)send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (fd >= 0)
+			(void)close(fd);
+	}
+}
+
+Test(exec_request, a_storm_of_clients)
+{
+	enum { CLIENTS = 3, STARTS = 8 };
+	pid_t clients[CLIENTS];
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		clients[i] = fork();
+		must(clients[i] >= 0);
+		if (clients[i] == 0)
+			storm(i);
+	}
+	/* It may be started plainly then; it never fails, or waits for ever. */
+	for (int i = 0; i < STARTS; i++) {
+		int result = run_step(become_supervised);
+		cr_assert(result == 42 || result == MECHANISM_FULL || result == MECHANISM_NO_TIME ||
+				  result == MECHANISM_NO_SOCKET,
+			  "%d", result);
+	}
+	for (unsigned i = 0; i < CLIENTS; i++)
+		must(kill(clients[i], SIGKILL) == 0 && waitpid(clients[i], NULL, 0) > 0);
+	cr_assert_eq(run_step(become_supervised), 42);
+}
+
 static int ask_as_another_user(void)
 {
 	char path[128];
