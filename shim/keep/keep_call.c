@@ -35,7 +35,7 @@ static void keep_removal(const struct keeper *keeper, struct call *call)
 	call->kept.moves = is_directory;
 	if (name.path && name.is_there && !name.is_excluded &&
 	    (call->operation == OPERATION_DELETE || is_directory))
-		call->kept.place_1 = keep_going(keeper, PACK_REMOVED, &name) + 1;
+		set_kept(call, keep_going(keeper, PACK_REMOVED, &name), &name);
 	keep_name_release(&name);
 }
 

@@ -11,7 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/xattr.h>
+#include <utime.h>
 
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"

@@ -10,7 +10,10 @@
 #include "shim/supervise/directory.h"
 #include "shim/supervise/guarded.h"
 #include "shim/supervise/handshake.h"
+#include "shim/supervise/keeping.h"
+#include "shim/supervise/kept_call.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/metadata.h"
 #include "shim/supervise/names.h"
 #include "shim/supervise/opening.h"
 #include "shim/supervise/policy.h"
@@ -142,6 +145,7 @@ static void finish_process(const struct trapped *trapped, int status)
 	if (context->capture_id &&
 	    capture_shell(segment, context->capture_id) == (uint32_t)target->pid)
 		capture_finish(segment, target->request.subject, context->capture_id);
+	keeping_ends(trapped->supervision, target);
 	process_exit(segment, target->process);
 }
 
@@ -203,6 +207,10 @@ static struct verdict judge_known(const struct trapped *trapped)
 	} else if (target->is_fork && !target->reported && operation != OPERATION_START) {
 		record_copied(trapped->supervision, target);
 	}
+	if (target->kept) {
+		exchange_note_slow(trapped->exchange);
+		kept_call_complete(trapped->supervision, target, (pid_t)call->pid);
+	}
 	if (target->writes) {
 		exchange_note_slow(trapped->exchange);
 		guarded_complete(trapped->supervision, target, (pid_t)call->pid);
@@ -210,6 +218,11 @@ static struct verdict judge_known(const struct trapped *trapped)
 	if (operation_is_of_names(operation))
 		return names_judge(trapped);
 	switch (operation) {
+	case OPERATION_METADATA:
+	case OPERATION_METADATA_OF_DESCRIPTOR:
+	case OPERATION_RESIZE:
+	case OPERATION_ALLOCATE:
+		return metadata_judge(trapped);
 	case OPERATION_OPEN:
 		return opening_judge(trapped);
 	case OPERATION_START:

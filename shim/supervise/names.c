@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 
 #include "shim/supervise/directory.h"
+#include "shim/supervise/keeping.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/policy.h"
 #include "shim/supervise/record.h"
@@ -45,6 +46,24 @@ static bool station_guard(struct call *call, enum operation operation)
 		call->error = policy_guard(about->trapped, op, call->flags, about->name, false,
 					   about->other);
 	return call->error == 0;
+}
+
+static void station_keep(struct call *call, enum operation operation)
+{
+	const struct about *about = call->own;
+
+	(void)operation;
+	exchange_note_slow(about->trapped->exchange);
+	if (keeping_call(about->trapped->supervision, about->trapped->target, call, about->name,
+			 about->other))
+		targets_note_writing(about->trapped->targets, about->trapped->target->pid);
+}
+
+/* How it ends is found out later. */
+static void station_kept(struct call *call, enum operation operation)
+{
+	(void)call;
+	(void)operation;
 }
 
 static void station_observe(struct call *call, enum operation operation)

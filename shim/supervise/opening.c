@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/supervise/keeping.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/policy.h"
 #include "shim/supervise/record.h"
@@ -171,6 +172,26 @@ static bool station_guard(struct call *call, enum operation operation)
 	call->error = policy_guard(opening->trapped, JOURNAL_OPEN, call->flags, named,
 				   call->name.follows, NULL);
 	return call->error == 0;
+}
+
+static void station_keep(struct call *call, enum operation operation)
+{
+	const struct opening *opening = call->own;
+	const struct trapped *trapped = opening->trapped;
+
+	(void)operation;
+	if (!changes_file(opening))
+		return;
+	exchange_note_slow(trapped->exchange);
+	if (keeping_open(trapped->supervision, trapped->target, call, &opening->name.named))
+		targets_note_writing(trapped->targets, trapped->target->pid);
+}
+
+/* How it ends is found out later. */
+static void station_kept(struct call *call, enum operation operation)
+{
+	(void)call;
+	(void)operation;
 }
 
 static void station_observe(struct call *call, enum operation operation)

@@ -14,17 +14,4 @@ int policy_rules(const struct trapped *trapped, uint32_t ops, const struct named
 int policy_guard(const struct trapped *trapped, enum journal_op op, uint32_t flags,
 		 const struct named *named, bool follows, const struct named *source);
 
-/* Stations of both: by this mechanism nothing is kept for undo. */
-static inline void station_keep(struct call *call, enum operation operation)
-{
-	(void)call;
-	(void)operation;
-}
-
-static inline void station_kept(struct call *call, enum operation operation)
-{
-	(void)call;
-	(void)operation;
-}
-
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shim/supervise/handshake.h"
+#include "shim/supervise/keeping.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
@@ -227,6 +228,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	classify(segment, &command, target);
 	join_session(segment, target);
 	leave_other_capture(target);
+	keeping_starts(supervision, target);
 	target->way = WAY_SUPERVISED;
 	target->reported = true;
 	target_refresh_root(targets, target);

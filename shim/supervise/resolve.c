@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,27 @@
 #include "shim/supervise/memory.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
+
+/* A relative path whose symbolic links begin at another root than ours: from that root on, where its directory's
+ * path below it is known. */
+static int resolve_from_root(const struct target *target, const struct named *named, bool follows)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW),
+				.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT };
+	char path[2 * SEGMENT_PATH_BYTES];
+	size_t length = strlen(target->root);
+
+	if (!named->base || strncmp(named->base, target->root, length) != 0 ||
+	    (named->base[length] && named->base[length] != '/'))
+		return -ELOOP;
+	(void)snprintf(path, sizeof(path), "%s/%s", named->base + length, named->path);
+	int root = proc_open_path(named->tid, "root");
+	if (root < 0)
+		return root;
+	int fd = (int)sys_call6(SYS_openat2, root, (long)path, (long)&how, sizeof(how), 0, 0);
+	(void)close(root);
+	return fd;
+}
 
 int resolve_name(const struct target *target, const struct named *named, bool follows)
 {
@@ -36,7 +58,41 @@ int resolve_name(const struct target *target, const struct named *named, bool fo
 				0);
 	if (base >= 0)
 		(void)close(base);
-	return fd;
+	return fd == -ELOOP && !absolute && target->root ? resolve_from_root(target, named, follows)
+							 : fd;
+}
+
+int resolve_parent(const struct target *target, const struct named *named, char *ret_base)
+{
+	size_t length = strlen(named->path), at;
+	char above[SEGMENT_PATH_BYTES];
+	struct named parent = *named;
+
+	while (length > 1 && named->path[length - 1] == '/')
+		length--;
+	for (at = length; at > 0 && named->path[at - 1] != '/';)
+		at--;
+	size_t bytes = length - at;
+	if (!bytes || bytes > NAME_MAX || at >= sizeof(above))
+		return -EINVAL;
+	memcpy(ret_base, named->path + at, bytes);
+	ret_base[bytes] = '\0';
+	if (strcmp(ret_base, ".") == 0 || strcmp(ret_base, "..") == 0)
+		return -EINVAL;
+	(void)snprintf(above, sizeof(above), "%.*s", at ? (int)at : 1, at ? named->path : ".");
+	parent.path = above;
+	return resolve_name(target, &parent, true);
+}
+
+bool resolve_is_visible(const struct target *target, int found)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct stat here, there;
+
+	return !target->root ||
+	       (subject_link(SUBJECT_SELF, found, path, sizeof(path)) > 0 && path[0] == '/' &&
+		sys_stat(path, &here) == 0 && sys_fstat(found, &there) == 0 &&
+		here.st_dev == there.st_dev && here.st_ino == there.st_ino);
 }
 
 /* The path of what was found, as the kernel knows it. */

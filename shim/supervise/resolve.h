@@ -23,6 +23,13 @@ struct named {
  * Returns a descriptor (O_PATH) or a negative errno. */
 int resolve_name(const struct target *target, const struct named *named, bool follows);
 
+/* resolve_parent(): the directory that the last name of a path is in.  ret_base: that name, NAME_MAX + 1 bytes.
+ * Returns a descriptor (O_PATH) or a negative errno; -EINVAL where the path ends in no name of a file.
+ * resolve_is_visible(): is the path that the kernel knows what was found by one that leads there from here, too?
+ * Other processes may have other mounts. */
+int resolve_parent(const struct target *target, const struct named *named, char *ret_base);
+bool resolve_is_visible(const struct target *target, int found);
+
 /* resolve_identify(): the path of a file as the kernel knows it, behind all symbolic links and,
  * where `follows`, behind one that the name itself is; of a file that is not there, as the kernel
  * knows its directory.  False where it cannot tell. */

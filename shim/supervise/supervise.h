@@ -11,6 +11,7 @@
  * 	call.c       what a trapped call means: by whom it is made; programs
  * 	opening.c    opens
  * 	names.c      calls about names, and the current directory
+ * 	metadata.c   calls that set metadata or sizes
  * 	policy.c     may a call happen
  * 	trapped.c    a call, and the names that it was given
  * 	exchange.c   a call that waits for its answer
@@ -18,6 +19,7 @@
  * 	record.c     all of it, for the journal
  * 	rules.c      the rules
  * 	guarded.c    the guard
+ * 	keeping.c    what is kept for undo before a call; kept_call.c: how the call ended; written.c: how files were left
  * 	shown.c      files that a scope knows by being shown them
  * 	message.c    lines for the agent
  * 	directory.c  the current directory of a process

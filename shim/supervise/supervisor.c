@@ -31,9 +31,11 @@
 #include "shim/supervise/call.h"
 #include "shim/supervise/guarded.h"
 #include "shim/supervise/guardian.h"
+#include "shim/supervise/kept_call.h"
 #include "shim/supervise/notify.h"
 #include "shim/supervise/reception.h"
 #include "shim/supervise/target.h"
+#include "shim/supervise/written.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/sys/sys.h"
 
@@ -324,6 +326,8 @@ static int wake(struct supervisor *supervisor)
 	error = add_event(supervisor, targets_descriptor(supervisor->targets), EPOLLIN);
 	if (error == 0)
 		error = add_event(supervisor, targets_timer(supervisor->targets), EPOLLIN);
+	if (error == 0 && written_descriptor() >= 0)
+		error = add_event(supervisor, written_descriptor(), EPOLLIN);
 	if (error == 0)
 		error = guardian_start(supervisor->received, THREADS, supervisor->call_bytes,
 				       &supervisor->queue);
@@ -486,16 +490,27 @@ static void guarded_complete_all(const struct supervision *supervision, struct t
 	(void)sys_read(targets_timer(targets), &expired, sizeof(expired));
 	while (count < AT_ONCE_MAX && (pid = targets_next_writing(targets)) != 0) {
 		struct target *target = target_find(targets, pid);
-		if (target)
+		if (target) {
 			guarded_complete(supervision, target, NO_PROCESS);
+			kept_call_complete(supervision, target, NO_THREAD);
+		}
 		/* One that is held by another thread makes a call: that inspects, too. */
-		if (target && target->writes && guarded_are_young(target->writes))
+		if (target && ((target->writes && guarded_are_young(target->writes)) ||
+			       kept_call_are_young(target->kept)))
 			again[count++] = pid;
 		if (target)
 			target_release(targets, target);
 	}
 	for (int i = 0; i < count; i++)
 		targets_note_writing(targets, again[i]);
+}
+
+static bool has_processes(struct supervisor *supervisor)
+{
+	if (supervisor->listener >= 0)
+		return !supervisor->has_ended;
+	return __atomic_load_n(&supervisor->listener_count, __ATOMIC_RELAXED) > 0 ||
+	       (supervisor->reception && reception_waits(supervisor->reception));
 }
 
 bool supervise_tend(struct supervisor *supervisor)
@@ -514,13 +529,18 @@ bool supervise_tend(struct supervisor *supervisor)
 			(void)!read(fd, &count, sizeof(count));
 		else if (supervisor->reception && fd == reception_descriptor(supervisor->reception))
 			reception_tend(supervisor->reception);
+		else if (fd == written_descriptor())
+			written_tend(supervisor->supervision.segment);
 		else if (fd == targets_timer(supervisor->targets))
 			guarded_complete_all(&supervisor->supervision, supervisor->targets);
 		else
 			targets_sweep(supervisor->targets);
 	}
-	if (supervisor->listener >= 0)
-		return !supervisor->has_ended;
-	return __atomic_load_n(&supervisor->listener_count, __ATOMIC_RELAXED) > 0 ||
-	       (supervisor->reception && reception_waits(supervisor->reception));
+	if (has_processes(supervisor))
+		return true;
+	if (supervisor->targets) {
+		targets_sweep(supervisor->targets);
+		written_finish(supervisor->supervision.segment);
+	}
+	return false;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim/supervise/guarded.h"
+#include "shim/supervise/kept_call.h"
 #include "shim/supervise/program.h"
 #include "shim/supervise/table.h"
 #include "shim/supervise/viewer.h"
@@ -49,6 +50,7 @@ static void destroy(struct target *target)
 {
 	viewed_free(target->views);
 	guarded_free(target->writes);
+	kept_call_free(target->kept);
 	free(target->directory);
 	free(target->root);
 	if (target->descriptor >= 0)
@@ -99,6 +101,7 @@ static void unlock(struct targets *targets)
 		next = dead->next;
 		if (dead->exec_called || dead->way == WAY_STARTING)
 			finish_without_call(targets->supervision->segment, dead);
+		kept_call_complete(targets->supervision, dead, 0);
 		destroy(dead);
 	}
 }

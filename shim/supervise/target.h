@@ -53,6 +53,7 @@ struct start {
 
 struct viewed_files;
 struct guarded_files;
+struct kept_call;
 
 struct target {
 	pid_t pid;
@@ -92,6 +93,9 @@ struct target {
 	struct viewed_files *views; /* of a viewer; NULL: none yet */
 	/* what it was let do to files that matter; NULL: nothing yet */
 	struct guarded_files *writes;
+	struct kept_call *
+		kept; /* calls for which something was kept, and of which it is not known how they ended */
+	bool is_step; /* of undo: its end is a boundary */
 	/* what it reads and writes belongs to, where that is known by more than `request.context`;
 	 * 0 */
 	uint64_t scope_id;

@@ -9,7 +9,7 @@ import unittest
 
 import packs
 from driver import Case
-from harness import SEEN, needs_library
+from harness import SEEN, VIA
 
 
 def snapshot(top):
@@ -75,7 +75,7 @@ class Keep(Case):
         self.env["SEEN_UNDO_RESERVE"] = "0"
 
     def run_in(self, command, **more):
-        return self.seen("run", "--quiet", "--via", "preload", "--session", "s", "--", "bash", "-c", command, **more)
+        return self.seen("run", "--quiet", "--via", VIA, "--session", "s", "--", "bash", "-c", command, **more)
 
     def records(self):
         return packs.read(self.session_directory() / "undo")
@@ -107,7 +107,6 @@ class Keep(Case):
 PYTHON = shlex.quote(sys.executable)
 
 
-@needs_library("undo keeps by preload")
 class Commands(Keep):
     def test_names(self):
         self.check("rm -rf c", "mv a b", "rm link hard; ln -s nowhere link; ln b c", "mkdir x; mv x y; rmdir empty y", "mv b 'name with space'; rm *odd",
@@ -224,7 +223,6 @@ os.unlink('r/2'); os.unlink('r/5'); os.rmdir('empty'); os.mkdir('empty'); open('
                                        for _ in range(3)) for _ in range(6)))
 
 
-@needs_library("undo keeps by preload")
 class NotKept(Keep):
     def test_what_can_be_made_again(self):
         for path in ("node_modules/m/index.js", "package.json", "venv/pyvenv.cfg", "venv/lib", "target/CACHEDIR.TAG", "target/deep/file", "p/__pycache__/p.pyc", "x.o", "x.c", "other/node_modules/kept"):
@@ -262,7 +260,7 @@ class NotKept(Keep):
         self.assertEqual([(record.kind, record.failed) for record in self.records()], [("removed", True)])
 
 
-@needs_library("undo keeps by preload")
+@unittest.skipIf(VIA != "preload", "limits are the same by other mechanisms")
 class Limits(Keep):
     """What is past them is reported, and no program gets an error."""
 

@@ -138,7 +138,7 @@ static const long NOWHERE = AT_FDCWD;
 
 Test(supervise_filter, never_trapped)
 {
-	long none = (long)"/nonexistent/a", null = (long)"/dev/null", root = (long)"/";
+	long null = (long)"/dev/null", root = (long)"/";
 	long buffer = (long)board->bytes;
 
 	add(SYS_read, -1, buffer, 1, 0, 0, 0);
@@ -151,12 +151,9 @@ Test(supervise_filter, never_trapped)
 	add(SYS_statx, NOWHERE, null, 0, 0, buffer, 0);
 	add(SYS_lseek, 1, 0, SEEK_CUR, 0, 0, 0);
 	add(SYS_mmap, 0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	add(SYS_ftruncate, -1, 0, 0, 0, 0, 0);
 	add(SYS_getdents64, -1, buffer, 512, 0, 0, 0);
 	add(SYS_readlinkat, NOWHERE, root, buffer, 16, 0, 0);
 	add(SYS_faccessat, NOWHERE, root, 0, 0, 0, 0);
-	add(SYS_fchmodat, NOWHERE, none, 0600, 0, 0, 0);
-	add(SYS_utimensat, NOWHERE, none, 0, 0, 0, 0);
 	add(SYS_getcwd, buffer, 64, 0, 0, 0, 0);
 	add(SYS_dup, -1, 0, 0, 0, 0, 0);
 	add(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -175,6 +172,34 @@ Test(supervise_filter, never_trapped)
 	cr_expect_eq(below_filter(MARK, make_calls), 0);
 	for (unsigned i = 0; i < board->count; i++)
 		EXPECT_PASSED(i);
+}
+
+static void add_metadata(uint64_t sixth)
+{
+	long none = (long)"/nonexistent/a", name = (long)"user.x";
+
+	add(SYS_fallocate, -1, 0, 0, 1, 0, sixth);
+	add(SYS_ftruncate, -1, 0, 0, 0, 0, sixth);
+	add(SYS_fchmod, -1, 0600, 0, 0, 0, sixth);
+	add(SYS_fchmodat, NOWHERE, none, 0600, 0, 0, sixth);
+	add(SYS_fchmodat2, NOWHERE, none, 0600, 0, 0, sixth);
+	add(SYS_fchown, -1, 0, 0, 0, 0, sixth);
+	add(SYS_fchownat, NOWHERE, none, 0, 0, 0, sixth);
+	add(SYS_utimensat, NOWHERE, none, 0, 0, 0, sixth);
+	add(SYS_setxattr, none, name, none, 1, 0, sixth);
+	add(SYS_lsetxattr, none, name, none, 1, 0, sixth);
+	add(SYS_fsetxattr, -1, name, none, 1, 0, sixth);
+	add(SYS_removexattr, none, name, 0, 0, 0, sixth);
+	add(SYS_lremovexattr, none, name, 0, 0, 0, sixth);
+	add(SYS_fremovexattr, -1, name, 0, 0, 0, sixth);
+#ifdef SYS_open
+	add(SYS_utime, none, 0, 0, 0, 0, sixth);
+	add(SYS_utimes, none, 0, 0, 0, 0, sixth);
+	add(SYS_futimesat, NOWHERE, none, 0, 0, 0, sixth);
+	add(SYS_chmod, none, 0600, 0, 0, 0, sixth);
+	add(SYS_chown, none, 0, 0, 0, 0, sixth);
+	add(SYS_lchown, none, 0, 0, 0, 0, sixth);
+#endif
 }
 
 static void add_all_trapped(uint64_t sixth)
@@ -220,6 +245,7 @@ static void add_all_trapped(uint64_t sixth)
 	add(SYS_mkdir, none, 0700, 0, 0, 0, sixth);
 	add(SYS_mknod, none, S_IFIFO | 0600, 0, 0, 0, sixth);
 #endif
+	add_metadata(sixth);
 }
 
 /* Each call of the table that is to be trapped is among them. */

@@ -1,0 +1,395 @@
+/* Files that supervised processes opened for writing: see written.h. */
+#include "shim/supervise/written.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "shim/keep/keep_content.h"
+#include "shim/keep/keep_name.h"
+#include "tracker/content/kept.h"
+#include "tracker/content/pack_write.h"
+#include "tracker/path/path.h"
+#include "tracker/sys/sys.h"
+
+enum {
+	BUCKETS = 1024,
+	FILES_MAX = 4096, /* that are followed at once */
+	EVENTS_BYTES = 16384,
+};
+
+/* A file, by the path that it was opened by. */
+struct written {
+	struct written *next;   /* in its bucket */
+	int watch;              /* of its directory; -1: none */
+	unsigned opens;         /* whose close was not seen yet */
+	bool is_new;            /* made by the first of them */
+	uint32_t process, pid;  /* of the last */
+	uint64_t boundary;      /* at which its content is kept */
+	struct pack_state left; /* as it was put on record last; ino 0: not yet */
+	char path[];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	bool is_made;
+	int events; /* -1: none */
+	size_t count;
+	struct written *buckets[BUCKETS];
+} files = { .lock = PTHREAD_MUTEX_INITIALIZER, .events = -1 };
+
+/* ---- the table, with its lock held ---- */
+
+/* By the last name: an event has no more than that. */
+static struct written **bucket_of(const char *path)
+{
+	uint64_t hash = 0;
+
+	for (const char *at = path_base(path); *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	return &files.buckets[(hash >> 32) % BUCKETS];
+}
+
+static struct written **find(const char *path)
+{
+	struct written **at = bucket_of(path);
+
+	while (*at && strcmp((*at)->path, path) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+static void drop(struct written **at)
+{
+	struct written *file = *at;
+
+	*at = file->next;
+	free(file);
+	files.count--;
+}
+
+/* Does another file need the watch of a directory? */
+static bool is_watched(int watch)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (const struct written *file = files.buckets[i]; file; file = file->next)
+			if (file->watch == watch)
+				return true;
+	return false;
+}
+
+/* Forgets files whose closes were all seen, and the watches that no other needs. */
+static void forget_closed(void)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct written **at = &files.buckets[i]; *at;) {
+			int watch = (*at)->watch;
+			if ((*at)->opens) {
+				at = &(*at)->next;
+				continue;
+			}
+			drop(at);
+			if (watch >= 0 && !is_watched(watch))
+				(void)inotify_rm_watch(files.events, watch);
+		}
+}
+
+static struct written *add(const char *path)
+{
+	size_t bytes = strlen(path) + 1;
+
+	if (files.count >= FILES_MAX)
+		forget_closed();
+	struct written *file = files.count < FILES_MAX ? calloc(1, sizeof(*file) + bytes) : NULL;
+	if (!file)
+		return NULL;
+	memcpy(file->path, path, bytes);
+	file->watch = -1;
+	struct written **bucket = bucket_of(path);
+	file->next = *bucket;
+	*bucket = file;
+	files.count++;
+	return file;
+}
+
+static int watch_directory(const char *path)
+{
+	char directory[PATH_MAX];
+	size_t length = (size_t)(path_base(path) - path);
+
+	if (files.events < 0 || length <= 1 || length > sizeof(directory))
+		return -1;
+	memcpy(directory, path, length - 1);
+	directory[length - 1] = '\0';
+	return inotify_add_watch(files.events, directory, IN_CLOSE_WRITE | IN_ONLYDIR);
+}
+
+/* ---- records ---- */
+
+static bool state_of(const struct written *file, struct pack_state *ret_state)
+{
+	const struct call_name name = { .path = file->path, .directory = AT_FDCWD };
+
+	return keep_name_state(&name, ret_state) == 0 && S_ISREG(ret_state->mode);
+}
+
+static void record(const struct segment *segment, const struct written *file,
+		   const struct pack_state *state, bool is_known)
+{
+	const struct keeper keeper = { .segment = segment,
+				       .process = file->process,
+				       .pid = file->pid };
+	const struct call_name name = { .path = file->path, .directory = AT_FDCWD };
+	const struct pack_note note = {
+		.kind = PACK_AFTER,
+		.process = file->process,
+		.pid = file->pid,
+		.before = *state,
+		.path = file->path,
+	};
+
+	if (!is_known || !keep_left(&keeper, &note, &name, -1))
+		(void)pack_write(segment, &note, PACK_NOT_TAKEN, NULL, 0);
+}
+
+/* How it was left is not known: no later state is that one. */
+static void record_unknown(const struct segment *segment, const struct written *file)
+{
+	struct pack_state state;
+
+	if (!state_of(file, &state))
+		return;
+	state.size_bytes = UINT64_MAX;
+	state.mtime_ns = state.ctime_ns = 0;
+	record(segment, file, &state, false);
+}
+
+static bool is_same(const struct pack_state *a, const struct pack_state *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size_bytes == b->size_bytes &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static void closed(const struct segment *segment, struct written *file)
+{
+	struct pack_state state;
+
+	if (!state_of(file, &state)) {
+		file->opens -= file->opens != 0;
+		return;
+	}
+	if (file->opens) {
+		file->opens--;
+		file->left = state;
+		if (file->is_new)
+			kept_note(segment, kept_key(&state));
+		record(segment, file, &state, true);
+	} else if (is_same(&state, &file->left)) {
+		/* it wrote before that was put on record, if at all */
+		record_unknown(segment, file);
+		file->left = (struct pack_state){ .ino = 0 };
+	}
+}
+
+/* What a descriptor writes to goes on changing behind a boundary. */
+static void cross_boundary(const struct segment *segment)
+{
+	static uint64_t crossed;
+	uint64_t boundary = __atomic_load_n(&segment->header->undo_boundary, __ATOMIC_RELAXED);
+
+	if (crossed == boundary)
+		return;
+	crossed = boundary;
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct written *file = files.buckets[i]; file; file = file->next) {
+			const struct call_name by_path = { .path = file->path,
+							   .directory = AT_FDCWD };
+			const struct keeper keeper = { .segment = segment,
+						       .process = file->process,
+						       .pid = file->pid };
+			struct keep_name name = { .name = &by_path, .path = file->path };
+			if (file->opens && file->boundary != boundary &&
+			    state_of(file, &name.state))
+				(void)keep_changing(&keeper, &name, -1, 0);
+			file->boundary = boundary;
+		}
+}
+
+/* Events were lost. */
+static void lose_all(const struct segment *segment)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct written *file = files.buckets[i]; file; file = file->next) {
+			record_unknown(segment, file);
+			file->opens = 0;
+			file->left = (struct pack_state){ .ino = 0 };
+		}
+}
+
+static void apply_event(const struct segment *segment, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW)
+		lose_all(segment);
+	if (!(event->mask & IN_CLOSE_WRITE) || !event->len)
+		return;
+	for (struct written *file = *bucket_of(event->name); file; file = file->next)
+		if (file->watch == event->wd && strcmp(path_base(file->path), event->name) == 0)
+			closed(segment, file);
+}
+
+static void read_events(const struct segment *segment)
+{
+	_Alignas(struct inotify_event) char events[EVENTS_BYTES];
+	ssize_t got;
+
+	while (files.events >= 0 && (got = sys_read(files.events, events, sizeof(events))) > 0)
+		for (ssize_t at = 0; at < got;) {
+			const struct inotify_event *event = (const void *)(events + at);
+			apply_event(segment, event);
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
+	cross_boundary(segment);
+}
+
+/* ---- for others ---- */
+
+int written_descriptor(void)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	if (!files.is_made)
+		files.events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	files.is_made = true;
+	(void)pthread_mutex_unlock(&files.lock);
+	return files.events;
+}
+
+void written_opens(const struct keeper *keeper, const char *path, bool is_new)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(keeper->segment); /* of those that were opened before */
+	struct written *file = *find(path);
+	if (!file)
+		file = add(path);
+	if (file) {
+		file->watch = watch_directory(path);
+		file->opens++;
+		file->is_new = is_new;
+		file->process = keeper->process;
+		file->pid = keeper->pid;
+		file->boundary = __atomic_load_n(&keeper->segment->header->undo_boundary,
+						 __ATOMIC_RELAXED);
+	}
+	(void)pthread_mutex_unlock(&files.lock);
+}
+
+void written_opens_not(const char *path)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	struct written **at = find(path);
+	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
+		drop(at);
+	(void)pthread_mutex_unlock(&files.lock);
+}
+
+void written_opened(const struct segment *segment, const char *path)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	struct written *file = *find(path);
+	if (file && file->opens && file->watch < 0) { /* its close will not be seen */
+		record_unknown(segment, file);
+		file->opens = 0;
+	}
+	(void)pthread_mutex_unlock(&files.lock);
+}
+
+bool written_is_open(const struct segment *segment, const char *path)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
+	const struct written *file = *find(path);
+	bool is_open = file && file->opens;
+	(void)pthread_mutex_unlock(&files.lock);
+	return is_open;
+}
+
+/* What is behind a path above: "" where it is the same; NULL: it is not above. */
+static const char *behind(const char *path, const char *above)
+{
+	size_t length = strlen(above);
+
+	return strncmp(path, above, length) == 0 && (path[length] == '/' || !path[length])
+		       ? path + length
+		       : NULL;
+}
+
+/* watch: of the directory that it is in then. */
+static void move_file(struct written **at, const char *path, int watch)
+{
+	struct written was = { .next = NULL };
+
+	was.opens = (*at)->opens;
+	was.is_new = (*at)->is_new;
+	was.process = (*at)->process;
+	was.pid = (*at)->pid;
+	was.boundary = (*at)->boundary;
+	was.left = (*at)->left;
+	drop(at);
+	struct written **taken = find(path);
+	if (*taken) /* what was there goes */
+		drop(taken);
+	struct written *file = add(path);
+	if (!file)
+		return;
+	file->watch = watch;
+	file->opens = was.opens;
+	file->is_new = was.is_new;
+	file->process = was.process;
+	file->pid = was.pid;
+	file->boundary = was.boundary;
+	file->left = was.left;
+}
+
+void written_moves(const struct segment *segment, const char *from, const char *to)
+{
+	char path[PATH_MAX];
+	const char *rest;
+
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct written **at = &files.buckets[i]; *at;) {
+			rest = (*at)->opens ? behind((*at)->path, from) : NULL;
+			if (rest &&
+			    snprintf(path, sizeof(path), "%s%s", to, rest) < (int)sizeof(path)) {
+				move_file(at, path, *rest ? (*at)->watch : watch_directory(path));
+			} else {
+				at = &(*at)->next;
+			}
+		}
+	(void)pthread_mutex_unlock(&files.lock);
+}
+
+void written_tend(const struct segment *segment)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
+	(void)pthread_mutex_unlock(&files.lock);
+}
+
+void written_finish(const struct segment *segment)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct written *file = files.buckets[i]; file; file = file->next) {
+			if (file->opens)
+				record_unknown(segment, file);
+			file->opens = 0;
+		}
+	(void)pthread_mutex_unlock(&files.lock);
+}
