@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 import xml.etree.ElementTree
@@ -24,7 +25,7 @@ for loaded in [name for name in sys.modules if name.split(".")[0] == "harness"]:
     del sys.modules[loaded]  # tests/support/harness.py is another
 sys.path.insert(0, HERE)
 
-from harness import figures, goals, page, place, plot, runner, tables, way, ways, works  # noqa: E402
+from harness import figures, goals, page, place, plot, runner, tables, way, ways, works, works_undo  # noqa: E402
 
 loader = importlib.machinery.SourceFileLoader("bench_run", os.path.join(HERE, "run"))
 bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_run", loader))
@@ -177,6 +178,16 @@ class TestRunner(unittest.TestCase):
                     for way in work.ways:
                         self.assertTrue(way in work.own or way in ways.ALL, (work.name, way))
         self.assertEqual({goal for work in found for goal in work.goals}, set(goals.ALL), "a goal that no work has")
+
+
+class TestRoom(unittest.TestCase):
+    def test_what_was_destroyed_is_all_kept_or_it_is_no_sample(self):
+        kept = types.SimpleNamespace(store_bytes=lambda place: kept.bytes, bytes=1100)
+        work = types.SimpleNamespace(lost_bytes=0, place=types.SimpleNamespace(ways={"substitute": kept, "bare": kept}))
+        self.assertEqual(works_undo.with_store(work, "bare", S(1, 1), 1000), S(1, 1))
+        self.assertEqual(works_undo.with_store(work, "substitute", S(1, 1), 1000).extra, {works_undo.STORE: 1.1})
+        with self.assertRaisesRegex(place.Failed, "of 2000 bytes that were destroyed 1100 were kept"):
+            works_undo.with_store(work, "substitute", S(1, 1), 1000)
 
 
 class TestGoals(unittest.TestCase):

@@ -48,6 +48,7 @@ A way is a manner to run a command.  It has
                                 tracer of this way and no other's, by its /proc/self/maps and status (report.h).
   after(place)                  after every run: ends what before() started, raises Failed unless its log has what it must
                                 have, and removes the log.  Is not measured, but must be cheap (a stat, a short read).
+  store_bytes(place)            the apparent size of what is kept for undo.  Default: 0
   finish(place)                 after all samples of a work: {name: number} of what is asked once only (counters of a session).
 
 A way that needs root, a kernel feature or a permission that is not there says so in available(): the harness then ends with
@@ -65,7 +66,7 @@ A work is something that is measured, by several ways.  It has
                taken by itself.  A name may also be the work's own (a size, a number of writers), then `own` describes it
   own          {name: sentence} of such names
   compare      "wall" or "cpu": which ratios the table of a work with ways of its own shows
-  bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor") that it has
+  bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor", "undo off") that it has
   goals        keys of goals.py
   programs     names that PATH must have (works.PACKAGES has their packages), needs: further packages, as a way's
   repeats      samples of each way within a round, at most; the time budget may make it fewer

@@ -36,6 +36,12 @@ ALL = {
     "static start": Goal("start of a static program by `--via auto`", "≤ bare + 0.5 ms", 500000, "auto", "more_ns_than", "bare"),
     "static rate": Goal("static programs started by `--via auto`", "2,000 a second", 500000, "auto", "wall_ns"),
     "supervised open": Goal("supervise, per trapped open", "≤ bare + 5 µs", 5000, "supervise", "more_ns_than", "bare"),
+    "undo unlink": Goal("undo, unlink of 4 KiB", "≤ 1.4 × bare", 1.4, "substitute", "wall_to", "bare"),
+    "undo rm -rf": Goal("undo, `rm -rf`", "≤ 1.6 × bare", 1.6, "substitute", "wall_to", "bare"),
+    "undo checkout": Goal("undo, `git checkout`", "≤ 1.3 × bare", 1.3, "substitute", "wall_to", "bare"),
+    "undo rewrite": Goal("undo, a rewrite of 4 KiB", "≤ undo off + 15 µs", 15000, "substitute", "more_ns_than", "undo off"),
+    "undo tools": Goal("undo, what destroys nothing that is kept", "≤ 1.02 × undo off", 1.02, "substitute", "wall_to", "undo off"),
+    "undo room": Goal("undo, room", "≤ 1.1 × the bytes destroyed", 1.1, "substitute", "store to destroyed"),
 }
 
 

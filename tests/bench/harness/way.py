@@ -62,6 +62,9 @@ class Way:
     def after(self, place):
         pass
 
+    def store_bytes(self, place):
+        return 0
+
     def finish(self, place):
         return {}
 

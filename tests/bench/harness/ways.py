@@ -42,15 +42,15 @@ class Seen(Way):
     what they do below an agent's shell.  Notices are never withheld."""
     kind = "seen"
 
-    def __init__(self, name, via, description, journal=True):
+    def __init__(self, name, via, description, journal=True, undo=True):
         self.name, self.via, self.description = name, via, description
-        self.journal = journal
+        self.journal, self.undo = journal, undo
         self.static = via != "preload"
         self.library = "" if via == "supervise" else "libseen.so"
         self.filtered = via in ("supervise", "both")
         self.can = tuple(ability for ability in ABILITIES if ability != "static" or self.static)
         self.records = "every file read, written, changed, executed, with content hashes where needed; answers repeats" + (
-            "" if journal else "; no journal")
+            "" if journal else "; no journal") + ("; keeps what is destroyed" if undo else "; keeps nothing for undo")
 
     @property
     def filtered_static(self):
@@ -61,12 +61,19 @@ class Seen(Way):
 
     def wrap(self, place, command, env):
         journal = [] if self.journal else ["--journal-level", "off"]
+        # all that a work destroys is kept, whatever disk it is on and however often it is done
+        journal += ["-c", "undo.max_bytes=100000000000", "-c", "undo.reserve=0"] if self.undo else ["--undo", "no"]
         return [SEEN, "run", "--quiet", "--via", self.via, "--session", self.session(place), *journal, "--workspace", place.work,
                 "--agent-is", "outside", "-c", "processes.viewers=bench_viewer", "-c", "notice.yield=never",
                 "-c", "window.requests=1000000", "-c", "window.bytes=0", "--"] + command, env
 
     def prove(self, place):
         self.detect(place)
+
+    def store_bytes(self, place):
+        """Apparent size of what the session of a work has kept for undo."""
+        top = os.path.join(place.env["HOME"], ".local/state/seen", self.session(place), "undo")
+        return sum(os.lstat(os.path.join(directory, name)).st_size for directory, _, names in os.walk(top) for name in names)
 
     def finish(self, place):
         """What the session counted of a work; then it is removed.  Raises Failed if no process was seen, or events are missing."""
@@ -82,11 +89,14 @@ class Seen(Way):
         proof = {"processes attached": counters["processes_attached"], "processes supervised": counters["processes_supervised"],
                  "opens": counters["opens"] + counters["opens_write"], "notices": counters["notices"],
                  "lost": sum(status["lost"].values()),
+                 "kept for undo": counters["undo_records"],
                  "journal bytes": journal["bytes"] if self.journal else 0}
         if not proof["processes supervised" if self.via == "supervise" else "processes attached"] or (self.journal and not proof["journal bytes"]):
             raise Failed("%s: its session saw nothing: %s" % (self.name, proof))
         if self.journal and (journal["lost_records"] or journal["without_journal"] or journal["full"]):
             raise Failed("%s: events are missing in its journal: %s" % (self.name, journal))
+        if status["lost"]["undo"] or (counters["undo_records"] and not self.undo):
+            raise Failed("%s: %d records for undo, %d could not be kept" % (self.name, counters["undo_records"], status["lost"]["undo"]))
         place.forget(self.session(place))
         return proof
 
@@ -112,6 +122,7 @@ ALL = {way.name: way for way in (
     Injected(),
     Seen("no journal", "preload", "\"substitute\" without a journal", journal=False),
     Seen("substitute", "preload", "`seen run --via preload`, as it is used: mode substitute, journal on"),
+    Seen("undo off", "preload", "\"substitute\" that keeps nothing for undo", undo=False),
     Seen("supervise", "supervise", "the same by `--via supervise`: no library, a filter and a supervisor"),
     Seen("both", "both", "the same by `--via both`"),
     Seen("auto", "auto", "the same by `--via auto`: the library, and the supervisor for what it does not reach"),
@@ -124,6 +135,7 @@ PEERS = tuple(name for name, way in ALL.items() if way.kind == "peer")
 USUAL = ("bare", "injected", "no journal", "substitute")
 TRACED = (*USUAL, "strace")
 SUPERVISED = (*USUAL, "supervise", "both", "floor", "strace bpf")
-EVERY = tuple(ALL)  # with the peers
+KEPT = ("bare", "undo off", "substitute")  # what keeping for undo costs
+EVERY = tuple(name for name in ALL if name != "undo off")  # with the peers
 STATIC = tuple(name for name, way in ALL.items() if way.static)  # that see what no library gets into
 SESSIONS = tuple(name for name, way in ALL.items() if way.kind == "seen")  # ways that know what they gave

@@ -13,6 +13,7 @@ GROUPS = {
     "viewers": "Viewers: programs whose output an agent reads",
     "starts": "Process starts",
     "tools": "Tools: trees, repositories, builds",
+    "undo": "Kept for undo",
     "data": "Large data",
     "agent": "An agent's day",
     "journal": "The journal",
@@ -33,7 +34,7 @@ class Work:
     ways = all_ways.USUAL
     own = {}
     compare = "wall"
-    bases = ("bare", "injected", "floor")
+    bases = ("bare", "injected", "floor", "undo off")
     goals = ()
     repeats = 1
     share = 1.0

@@ -133,7 +133,7 @@ class NpmLs(Spawn):
         names = ["package-%03d@1.0.0" % i for i in range(packages)]
         shown = "day@1.0.0 %s\n%s`-- %s\n\n" % (self.directory, "".join("+-- %s\n" % name for name in names[:-1]), names[-1])
         super().__init__(place, "tools", "npm ls of %d packages" % packages, ["npm", "ls", "--no-unicode"], 1, shown.encode(), self.directory,
-                         ("ms", 1000000), ("tools",), 2, tuple(way for way in all_ways.EVERY if way != "proot"))
+                         ("ms", 1000000), ("tools", "undo tools"), 2, (*(way for way in all_ways.EVERY if way != "proot"), "undo off"))
 
     def prepare(self):
         made = make_packages(self.directory, self.packages)

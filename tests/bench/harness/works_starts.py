@@ -12,7 +12,8 @@ class Whole(Work):
     group, name, unit, repeats = "starts", "one /bin/true, and the way's own start and end", ("ms", 1000000), 4
     about = ("All other figures are taken inside of the command, when its way is there already. What it takes to start a way and to end it, a session, "
              "a tracer, a server, node.js, is paid once, and is in one work alone: \"%s\"." % name)
-    ways = tuple(name for name in all_ways.EVERY if name not in ("floor", "fatrace"))  # who is beside is there before
+    goals = ("undo tools",)
+    ways = (*(name for name in all_ways.EVERY if name not in ("floor", "fatrace")), "undo off")  # who is beside is there before
 
     def sample(self, way, number):
         if self.place.run(way, ["/bin/true"]):
@@ -50,7 +51,7 @@ class AutoStart(Spawn):
 
 def works(place):
     return [
-        Spawn(place, "starts", "start of /bin/true", ["/bin/true"], 20, goals=("start",), repeats=12, ways=all_ways.EVERY),
+        Spawn(place, "starts", "start of /bin/true", ["/bin/true"], 20, goals=("start", "undo tools"), repeats=12, ways=(*all_ways.EVERY, "undo off")),
         Spawn(place, "starts", "start of bash -c true", ["bash", "-c", "true"], 20, repeats=3, ways=all_ways.TRACED),
         StaticStart(place),
         StaticStarts(place),

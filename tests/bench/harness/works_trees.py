@@ -27,8 +27,8 @@ class Grep(Spawn):
         self.tree = os.path.join(place.work, "tree")
         found = b"".join(b"%s:needle %d\n" % (self.path(i).encode(), i) for i in range(0, files, 100))
         super().__init__(place, "tools", "grep -r over %s files, %s" % (format(files, ","), "asked for by the model" if asked else "to a file"),
-                         ["grep", "-r", "needle", self.tree], 1, found, unit=("ms", 1000000), goals=() if asked else ("tools",),
-                         ways=all_ways.EVERY if not asked else all_ways.SUPERVISED, to_file=not asked)
+                         ["grep", "-r", "needle", self.tree], 1, found, unit=("ms", 1000000), goals=() if asked else ("tools", "undo tools"),
+                         ways=(*all_ways.EVERY, "undo off") if not asked else all_ways.SUPERVISED, to_file=not asked)
 
     def path(self, number):
         return os.path.join(self.tree, "d%03d" % (number // 100), "f%05d.txt" % number)
@@ -108,7 +108,7 @@ class Make(Spawn):
         self.tree = os.path.join(place.work, "made")
         self.files = 4 if place.quick else MADE_FILES
         super().__init__(place, "tools", "make of %d C files" % self.files, ["make", "-s", "-j1", "-C", self.tree], 1,
-                         unit=("ms", 1000000), goals=("tools",), ways=all_ways.EVERY)
+                         unit=("ms", 1000000), goals=("tools", "undo tools"), ways=(*all_ways.EVERY, "undo off"))
         self.made = [os.path.join(self.tree, "part%02d.o" % i) for i in range(self.files)] + [
             os.path.join(self.tree, name) for name in ("main.o", "program")]
 
@@ -145,5 +145,5 @@ class Make(Spawn):
 def works(place):
     small, large = (200, 1000) if place.quick else (REPO_FILES, LARGE_REPO_FILES)
     # What takes seconds by a peer is left to the small ones.
-    return [Grep(place, False), Grep(place, True), GitStatus(place, small, "git status, %s files", all_ways.EVERY, 2),
+    return [Grep(place, False), Grep(place, True), GitStatus(place, small, "git status, %s files", (*all_ways.EVERY, "undo off"), 2, ("tools", "undo tools")),
             GitStatus(place, large, "git status, %s files", all_ways.SUPERVISED), GitGrep(place, large, all_ways.SUPERVISED), Make(place)]

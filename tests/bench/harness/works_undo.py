@@ -1,0 +1,148 @@
+"""What is kept for undo before it is destroyed: its time, against bare and against a session that keeps nothing, and its room."""
+import os
+import shutil
+
+from . import ways as all_ways
+from .place import PROGRAMS, Failed, text_of, write_file
+from .works import Spawn, Work
+from .works_languages import make_packages
+from .works_trees import make_repository
+
+FILE_BYTES = 4096
+CALLS_FILES = 3000
+TREE_FILES = 100000
+CHECKOUT_FILES = 10000
+CHECKOUT_BYTES = 8192
+STORE = "store to destroyed"
+ABOUT = ("\"%s\": the bytes of a session's store of undo to those of the files that its runs destroyed or overwrote, both as `du --apparent-size` "
+         "counts them." % STORE)
+
+
+def path_of(number):
+    return "d%03d/f%05d.txt" % (number // 100, number)
+
+
+class Destroys(Work):
+    """Files that are there anew for each sample.
+
+    files, size_bytes: how many, each of this size.  iterations: what a sample's time is divided by.  destroyed_bytes: that are lost, 0:
+    none are.
+    """
+    group, about, ways = "undo", ABOUT, all_ways.KEPT
+    lost_bytes = 0
+
+    def __init__(self, place, name, files, command, goals, iterations=None, loses=True, unit=("us", 1000)):
+        super().__init__(place)
+        self.name, self.files, self.command, self.goals, self.unit = name, files, command, goals, unit
+        self.iterations = iterations or files
+        self.tree = os.path.join(place.work, "destroyed")
+        self.destroyed_bytes = files * FILE_BYTES if loses else 0
+
+    def make(self):
+        shutil.rmtree(self.tree, ignore_errors=True)
+        for i in range(self.files):
+            write_file(os.path.join(self.tree, path_of(i)), text_of(FILE_BYTES, i))
+
+    def sample(self, way, number):
+        self.make()
+        os.sync()
+        result = self.place.sample(way, [word.replace("TREE", self.tree) for word in self.command], self.iterations, lambda output: self.check(way, output))
+        return with_store(self, way, result, self.destroyed_bytes)
+
+    def clean(self):
+        shutil.rmtree(self.tree, ignore_errors=True)
+
+
+def with_store(work, way, sample, destroyed_bytes):
+    """A Sample with what was kept so far, in the way that keeps.  destroyed_bytes: by this sample."""
+    if way != "substitute" or not destroyed_bytes:
+        return sample
+    work.lost_bytes += destroyed_bytes
+    kept = work.place.ways[way].store_bytes(work.place)
+    if kept < work.lost_bytes:
+        raise Failed("%s: of %d bytes that were destroyed %d were kept" % (way, work.lost_bytes, kept))
+    return sample._replace(extra={STORE: kept / work.lost_bytes})
+
+
+class Checkout(Spawn):
+    """From one commit to another one, by which all files differ, and back."""
+    programs, share, about = ("git",), 2.0, ABOUT
+    lost_bytes = 0
+
+    def __init__(self, place):
+        self.files = 100 if place.quick else CHECKOUT_FILES
+        self.repo = os.path.join(place.work, "checkout")
+        self.branch = "main"
+        super().__init__(place, "undo", "git checkout over %s changed files" % format(self.files, ","), [], 1, directory=self.repo,
+                         unit=("ms", 1000000), goals=("undo checkout", "undo room"), ways=all_ways.KEPT)
+
+    def prepare(self):
+        make_repository(self.place, self.repo, path_of, self.files)
+        for i in range(self.files):
+            write_file(os.path.join(self.repo, path_of(i)), text_of(CHECKOUT_BYTES, i))
+        who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+        for words in (["add", "-A"], ["commit", "-qm", "large"], ["checkout", "-qb", "other"]):
+            self.place.run("bare", ["git", *who, *words], self.repo)
+        for i in range(self.files):
+            write_file(os.path.join(self.repo, path_of(i)), text_of(CHECKOUT_BYTES, i + self.files))
+        self.place.run("bare", ["git", *who, "commit", "-qam", "all"], self.repo)
+        self.branch = "other"
+
+    def sample(self, way, number):
+        self.branch = "main" if self.branch == "other" else "other"
+        self.command = ["git", "checkout", "-q", self.branch]
+        os.sync()
+        result = super().sample(way, number)
+        with open(os.path.join(self.repo, path_of(1)), "rb") as file:
+            if file.read() != text_of(CHECKOUT_BYTES, 1 + (self.files if self.branch == "other" else 0)):
+                raise Failed("%s: %s: the files are not those of %s" % (way, self.name, self.branch))
+        return with_store(self, way, result, self.files * CHECKOUT_BYTES)
+
+    def clean(self):
+        shutil.rmtree(self.repo, ignore_errors=True)
+
+
+class NpmCi(Spawn):
+    """npm removes node_modules and puts all packages there anew: what can be made again is not kept."""
+    programs, share = ("npm", "node"), 3.0
+
+    def __init__(self, place):
+        self.packages = 5 if place.quick else 250
+        self.directory, self.made = os.path.join(place.work, "npm-ci"), os.path.join(place.work, "npm-made")
+        super().__init__(place, "undo", "npm ci of %d packages" % self.packages, ["npm", "ci", "--silent", "--offline", "--ignore-scripts"], 1,
+                         directory=self.directory, unit=("ms", 1000000), goals=("undo tools",), ways=all_ways.KEPT)
+
+    def prepare(self):
+        names = make_packages(self.made, self.packages)
+        for name in names:
+            package = os.path.join(self.made, "node_modules", name)
+            os.makedirs(os.path.join(self.directory, "packages"), exist_ok=True)
+            self.place.run("bare", ["tar", "czf", os.path.join(self.directory, "packages", name + ".tgz"), "--transform", "s,^[.],package,", "."], package)
+        depends = ", ".join('"%s": "file:packages/%s.tgz"' % (name, name) for name in names)
+        write_file(os.path.join(self.directory, "package.json"), ('{"name": "day", "version": "1.0.0", "private": true, "dependencies": {%s}}\n' % depends).encode())
+        shutil.copy(os.path.join(self.made, ".npmrc"), self.directory)
+        self.place.run("bare", ["npm", "install", "--silent", "--offline", "--ignore-scripts"], self.directory)
+
+    def sample(self, way, number):
+        result = super().sample(way, number)
+        there = len(os.listdir(os.path.join(self.directory, "node_modules")))
+        if there < self.packages:
+            raise Failed("%s: %s: %d packages of %d" % (way, self.name, there, self.packages))
+        return result
+
+    def clean(self):
+        for directory in (self.directory, self.made):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def works(place):
+    program = os.path.join(PROGRAMS, "destroy")
+    files, tree = (100, 200) if place.quick else (CALLS_FILES, TREE_FILES)
+
+    def calls(kind, name, goals, loses=True):
+        return Destroys(place, name, files, [program, kind, str(files), "TREE", str(FILE_BYTES)], goals, loses=loses)
+    removal = Destroys(place, "rm -rf of %s files of 4 KiB" % format(tree, ","), tree, [os.path.join(PROGRAMS, "spawn"), "1", "rm", "-rf", "TREE"],
+                       ("undo rm -rf", "undo room"), iterations=1, unit=("ms", 1000000))
+    removal.share = 3.0  # its files are made anew each time
+    return [calls("unlink", "unlink of 4 KiB", ("undo unlink", "undo room")), calls("rewrite", "rewrite of 4 KiB", ("undo rewrite", "undo room")),
+            calls("rename", "rename, nothing lost", (), False), removal, Checkout(place), NpmCi(place)]
