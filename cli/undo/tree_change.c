@@ -156,6 +156,18 @@ static void judge_left(const struct reading *reading, const struct found *items,
 		change->left = TREE_CHANGED_SINCE;
 }
 
+/* What was there before, and has no node, may have gone along with a directory: it comes back with it. */
+static int find_taken_along(const struct reading *reading, struct tree_change *change)
+{
+	char current[PATH_MAX];
+
+	if (!tree_names_current(&reading->walk->names, change->path, current, sizeof(current)) ||
+	    strcmp(current, change->path) == 0)
+		return 0;
+	change->moved_to = tree_memory_text(reading->walk->memory, current, strlen(current));
+	return change->moved_to ? 0 : -ENOMEM;
+}
+
 static int change_of(struct reading *reading, const struct found *items, size_t count,
 		     struct tree_change *ret_change)
 {
@@ -200,6 +212,8 @@ static int change_of(struct reading *reading, const struct found *items, size_t 
 			change.same_content = true;
 		}
 	}
+	if (error == 0 && !node && !change.moved_to && change.before.exists)
+		error = find_taken_along(reading, &change);
 	judge_left(reading, items, count, &change);
 	*ret_change = change;
 	return error;

@@ -94,6 +94,7 @@ class Found(unittest.TestCase):
         "touch": ("rm b", "touch a"), "touched at once": ("rm b; touch a", "chmod 600 a"), "over it": ("mv c b; touch a", "echo x >> a"),
         "other name written": ("echo x > a; rm a", "true"), "written in pieces": ("echo x >> b", "rm b; mv c a", "true"),
         "name lost while open": ("exec 7<> a; rm -- a; echo x >&7; echo y > a", "touch b"), "mode by another name": ("chmod 600 a; rm a", "touch c"),
+        "name of one that went along": ("mkdir d; mv b d; mv d e", "mkdir d; mkdir d/b; mv d/b d/c; mv e/b d/b"),
         "all names lost while open": ("rm b; exec 7<> a; rm a; echo x >&7", "exec 7<> c; rm -- c; echo x >&7"),
     }
 
@@ -121,6 +122,18 @@ class Found(unittest.TestCase):
 
     def test_names_of_a_large_file(self):
         self.run_cases(150000)
+
+    def test_what_a_directory_took_along_comes_back_with_it(self):
+        session = Session()
+        self.addCleanup(session.close)
+        os.mkdir(session.path("d"))
+        session.write("d/f", b"f")
+        before = tree(session.workspace)
+        agent = session.agent()
+        agent.shell("mv d a; mkdir d; mv a d/; mkdir d/f")
+        agent.close()
+        self.assertEqual(session.seen("undo", "--all", "--session", session.name).stderr, b"")
+        self.assertEqual(difference(before, tree(session.workspace)), [])
 
     def test_an_undo_that_left_all_as_it_was_is_passed_by_redo(self):
         """What a file with several names was is made anew where these are not among what comes back."""

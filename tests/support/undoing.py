@@ -164,7 +164,7 @@ PROGRAMS = tuple(form for program, forms in (
                "diff -uaN -- {file} {file2} > {new}; patch -s -f -b -- {file} {new}", "printf 'new\\n' > {new}; diff -ua {file} {new} | patch -s -R -f -- {new}")),
     ("tar", ("tar cf {new} -- {file}; tar xf {new}", "tar cf - -- {any} 2> /dev/null | tar xf - -C {directory} --unlink-first 2> /dev/null",
              "tar cf {new} -- {directory} 2> /dev/null; rm -rf -- {directory}/*; tar xf {new}", "tar cf - -- {file} | tar xf - --overwrite")),
-    ("zip", ("zip -q -r ./{new}.zip ./{directory}; unzip -o -q ./{new}.zip -d ./{directory2}", "zip -q ./{new}.zip ./{file}; rm -f -- {file}; unzip -o -q ./{new}.zip")),
+    ("zip", ("zip -q -y -r ./{new}.zip ./{directory}; unzip -o -q ./{new}.zip -d ./{directory2}", "zip -q -y ./{new}.zip ./{file}; rm -f -- {file}; unzip -o -q ./{new}.zip")),
     ("rsync", ("rsync -a --delete -- ./{directory}/ ./{new}/", "rsync -a --delete --exclude .git -- ./{directory}/ ./{directory2}/", "rsync -a --inplace ./{file} ./{file2}")),
     ("perl", ("perl -pi -e s/e/E/ -- {file}", "perl -i.bak -pe s/a/b/ -- {file}", "perl -e 'truncate $ARGV[0], 5; rename $ARGV[0], $ARGV[1]' ./{file} ./{new}")),
     ("awk", ("awk '{{print NR, $0}}' ./{file} > {new}; mv -f -- {new} {file}",)),
