@@ -31,6 +31,7 @@
 #include "cli/session/session.h"
 #include "cli/undo/versions.h"
 #include "cli/undo/versions_command.h"
+#include "cli/undo/versions_pack.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/journal/journal.h"
@@ -63,9 +64,9 @@ static const struct options OPTIONS = {
 struct target {
 	const struct segment *segment; /* NULL: no session of the workspace has one any more */
 	const struct versions *versions;
-	const char *path;      /* absolute */
-	const char *name;      /* for messages */
-	const char *directory; /* of the store that holds what is wanted */
+	const char *path;               /* absolute */
+	const char *name;               /* for messages */
+	const struct versions_row *row; /* that is wanted */
 	struct version wanted;
 	mode_t mode; /* that it had; VERSIONS_NO_MODE */
 	int fd;      /* of what is on disk; -1: nothing, or it cannot be read */
@@ -144,7 +145,8 @@ static bool is_known(const struct target *target)
 		return true;
 	if (!target->segment)
 		return false;
-	if (contents_has(target->segment, version))
+	if (contents_has(target->segment, version) ||
+	    versions_pack_left(segment_undo(target->segment), target->path, &target->stat))
 		return true;
 	struct search search = { path_key(target->segment, target->path), version };
 	if (file_find(target->segment, search.file_key, &file) == 0 &&
@@ -237,6 +239,17 @@ static int dress(const struct target *target, int fd)
 	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
+static int write_version(const struct target *target, int fd)
+{
+	int from = versions_open(target->versions, target->row);
+
+	if (from < 0)
+		return from;
+	int error = contents_restore_from(from, &target->wanted, fd);
+	(void)close(from);
+	return error;
+}
+
 /* Writes the version into a file beside it.  -EACCES and the like: not in that directory, or not
  * with that owner. */
 static int write_beside(struct target *target)
@@ -253,7 +266,7 @@ static int write_beside(struct target *target)
 	if (fd < 0)
 		return -errno;
 	memcpy(target->beside, path, strlen(path) + 1);
-	int error = contents_restore_from(target->directory, &target->wanted, fd);
+	int error = write_version(target, fd);
 	if (error == 0)
 		error = dress(target, fd);
 	if (close(fd) < 0 && error == 0)
@@ -288,7 +301,7 @@ static int write_over(const struct target *target)
 
 	if (fd < 0)
 		return -errno;
-	int error = contents_restore_from(target->directory, &target->wanted, fd);
+	int error = write_version(target, fd);
 	if (close(fd) < 0 && error == 0)
 		error = -errno;
 	return error;
@@ -359,17 +372,6 @@ static void note_written(struct file_slot *file, const void *data)
 
 /* ---- the command ---- */
 
-/* Nothing drops the version that is about to be brought back: it is the youngest. */
-static void renew(const struct target *target)
-{
-	int fd = contents_open_in(target->directory, &target->wanted);
-
-	if (fd < 0)
-		return;
-	(void)futimens(fd, NULL);
-	(void)close(fd);
-}
-
 static void report(const struct target *target)
 {
 	char bytes[TEXT_NUMBER_BYTES], digits[VERSION_DIGITS + 1], before[VERSION_DIGITS + 1];
@@ -405,7 +407,8 @@ static int bring_back(const struct session *session, struct target *target)
 			target->name);
 		return EXIT_CODE_CONFLICT;
 	}
-	renew(target);
+	/* Nothing drops the version that is about to be brought back. */
+	versions_renew(target->versions, target->row);
 	int code = replace(session, target);
 	drop_beside(target);
 	if (code != EXIT_CODE_OK)
@@ -430,7 +433,7 @@ static int restore(const struct session *session, struct versions *versions, cha
 		return code;
 	target.path = path;
 	target.name = versions_name(versions, target.path);
-	target.directory = versions_directory(versions, row);
+	target.row = row;
 	target.wanted = row->version;
 	target.mode = row->mode;
 	code = bring_back(session, &target);

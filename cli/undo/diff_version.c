@@ -116,16 +116,17 @@ static int read_all(int fd, char **ret_bytes, size_t *ret_size)
 }
 
 /* The bytes of a kept version, which are those that its name says. */
-static int read_kept(const char *directory, const struct version *version, char **ret_bytes)
+static int read_kept(const struct versions *versions, const struct versions_row *row,
+		     char **ret_bytes)
 {
 	size_t size = 0;
-	int fd = contents_open_in(directory, version);
+	int fd = versions_open(versions, row);
 	int error = fd < 0 ? fd : read_all(fd, ret_bytes, &size);
 
 	if (error < 0)
 		return error;
 	struct version found = version_of_bytes(*ret_bytes, size);
-	if (version_equal(&found, version))
+	if (version_equal(&found, &row->version))
 		return 0;
 	free(*ret_bytes);
 	*ret_bytes = NULL;
@@ -171,7 +172,7 @@ static int compare(const struct versions *versions, const char *path,
 {
 	char digits[VERSION_DIGITS + 1], *bytes = NULL, *disk_bytes = NULL;
 	struct patch_side disk = { .path = versions_name(versions, path) }, kept = disk;
-	int error = read_kept(versions_directory(versions, row), &row->version, &bytes);
+	int error = read_kept(versions, row, &bytes);
 
 	if (error < 0) {
 		version_digits(&row->version, digits);

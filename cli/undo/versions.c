@@ -18,9 +18,11 @@
 #include "cli/session/session_find.h"
 #include "cli/session/store.h"
 #include "cli/session/store_nearest.h"
+#include "cli/undo/versions_pack.h"
 #include "cli/undo/versions_store.h"
 #include "config/value.h"
 #include "tracker/content/contents_name.h"
+#include "tracker/content/pack_name.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -81,6 +83,9 @@ static int read_session(const struct store *store, const struct store_session *s
 		    session_path(path, sizeof(path), directory, CONTENTS_DIRECTORY) < 0)
 			continue;
 		error = versions_store_read(path, session->name, versions);
+		if (error != -ENOMEM &&
+		    session_path(path, sizeof(path), directory, PACK_DIRECTORY) == 0)
+			error = versions_pack_read(path, session->name, versions);
 		/* One that cannot be read holds up no other. */
 		error = error == -ENOMEM ? error : 0;
 	}
@@ -143,7 +148,9 @@ static int read_stores(const struct config *config, const char *name, const stru
 		return failed(session, -ENOMEM);
 	if (is_open)
 		own_error = versions_store_read(segment_contents(segment), session->name, versions);
-	if (!name && own_error != -ENOMEM)
+	if (is_open && own_error != -ENOMEM)
+		error = versions_pack_read(segment_undo(segment), session->name, versions);
+	if (!name && own_error != -ENOMEM && error != -ENOMEM)
 		error = read_others(config, session->name, versions);
 	versions_unite(versions);
 	if (own_error == -ENOMEM || error == -ENOMEM)
@@ -179,9 +186,22 @@ int versions_find(const struct config *config, const char *name, struct session 
 	return code;
 }
 
-const char *versions_directory(const struct versions *versions, const struct versions_row *row)
+int versions_open(const struct versions *versions, const struct versions_row *row)
 {
-	return versions->stores[row->store].directory;
+	const char *directory = versions->stores[row->store].directory;
+
+	return row->place == VERSIONS_NO_PLACE ? contents_open_in(directory, &row->version)
+					       : versions_pack_open(directory, row);
+}
+
+void versions_renew(const struct versions *versions, const struct versions_row *row)
+{
+	int fd = row->place == VERSIONS_NO_PLACE ? versions_open(versions, row) : -1;
+
+	if (fd < 0)
+		return;
+	(void)futimens(fd, NULL);
+	(void)close(fd);
 }
 
 const char *versions_name(const struct versions *versions, const char *path)

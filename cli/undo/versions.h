@@ -1,6 +1,6 @@
 /*
- * What the content stores of a workspace's sessions hold, for people: read from their indexes and
- * directories (tracker/content/contents.h).
+ * What a workspace's sessions keep of files, for people: their content stores (tracker/content/contents.h), read from
+ * indexes and directories, and their undo records (tracker/content/pack.h).
  */
 #ifndef SEEN_CLI_VERSIONS_H
 #define SEEN_CLI_VERSIONS_H
@@ -22,14 +22,16 @@ struct versions_row {
 		reason; /* why, then; CONTENTS_REASON_COUNT: no line of the index tells */
 	/* permissions that the file had; VERSIONS_NO_MODE: no line of the index tells */
 	mode_t mode;
-	char *path;   /* absolute; owned; NULL: no line of the index tells */
-	size_t store; /* that it is in */
-	bool on_disk; /* versions_compare(): what is on disk now */
+	char *path;     /* absolute; owned; NULL: no line of the index tells */
+	size_t store;   /* that it is in */
+	uint64_t place; /* of its undo record; VERSIONS_NO_PLACE: it is in a content store */
+	bool on_disk;   /* versions_compare(): what is on disk now */
 };
 
 #define VERSIONS_NO_MODE ((mode_t)-1)
+#define VERSIONS_NO_PLACE UINT64_MAX
 
-/* A content store. */
+/* A content store, or what a session kept for undo. */
 struct versions_store {
 	char *directory; /* its path */
 	char *session;   /* name */
@@ -87,8 +89,12 @@ int versions_path(const struct versions *versions, const char *word, char *ret_p
 bool versions_has_path(const struct versions *versions, const char *path);
 bool versions_has(const struct versions *versions, const struct version *version);
 
-/* versions_directory(): the path of the store that a row is in. */
-const char *versions_directory(const struct versions *versions, const struct versions_row *row);
+/* versions_open(): opens a kept version for reading.  Returns a descriptor, which the caller closes; -ENOENT: it is
+ * not kept any more; -EBADMSG: it is damaged; errors of open(2). */
+int versions_open(const struct versions *versions, const struct versions_row *row);
+
+/* versions_renew(): no other content makes room for this one: it is the youngest. */
+void versions_renew(const struct versions *versions, const struct versions_row *row);
 
 /* versions_name(): the part of a path that is below the workspace; else all of it. */
 const char *versions_name(const struct versions *versions, const char *path);

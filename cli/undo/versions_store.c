@@ -17,7 +17,7 @@
 /* ---- the directory ---- */
 
 /* A growing array of rows. */
-static struct versions_row *add(struct versions *versions)
+struct versions_row *versions_add(struct versions *versions)
 {
 	/* doubled whenever the count is a power of two */
 	if ((versions->count & (versions->count - 1)) == 0) {
@@ -28,7 +28,9 @@ static struct versions_row *add(struct versions *versions)
 		versions->rows = grown;
 	}
 	struct versions_row *row = &versions->rows[versions->count++];
-	*row = (struct versions_row){ .reason = CONTENTS_REASON_COUNT, .mode = VERSIONS_NO_MODE };
+	*row = (struct versions_row){ .reason = CONTENTS_REASON_COUNT,
+				      .mode = VERSIONS_NO_MODE,
+				      .place = VERSIONS_NO_PLACE };
 	return row;
 }
 
@@ -73,7 +75,7 @@ static int read_directory(DIR *stream, struct versions *ret_present)
 		    fstatat(dirfd(stream), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != version.size_bytes)
 			continue;
-		struct versions_row *row = add(ret_present);
+		struct versions_row *row = versions_add(ret_present);
 		if (!row)
 			return -ENOMEM;
 		row->version = version;
@@ -180,7 +182,8 @@ static int read_index(FILE *file, const char *directory, struct versions *presen
 	int error = 0;
 
 	for (ssize_t length; error == 0 && (length = getline(&line, &capacity, file)) > 0;) {
-		struct versions_row row = { .store = ret_versions->store_count - 1 };
+		struct versions_row row = { .store = ret_versions->store_count - 1,
+					    .place = VERSIONS_NO_PLACE };
 		bool whole = line[length - 1] == '\n';
 		number++;
 		if (whole)
@@ -202,7 +205,7 @@ static int read_index(FILE *file, const char *directory, struct versions *presen
 		if (!found)
 			continue;      /* it was dropped */
 		found->on_disk = true; /* here: a line names it */
-		struct versions_row *kept = add(ret_versions);
+		struct versions_row *kept = versions_add(ret_versions);
 		if (kept) {
 			*kept = row;
 			kept->path = strdup(row.path);
@@ -286,7 +289,8 @@ static int read_all(const char *directory, DIR *stream, struct versions *present
 	else if (fd >= 0)
 		(void)close(fd);
 	for (size_t i = 0; i < present->count && error == 0; i++) {
-		struct versions_row *row = present->rows[i].on_disk ? NULL : add(ret_versions);
+		struct versions_row *row = present->rows[i].on_disk ? NULL
+								    : versions_add(ret_versions);
 		if (row) {
 			*row = present->rows[i];
 			row->store = ret_versions->store_count - 1;
@@ -296,8 +300,8 @@ static int read_all(const char *directory, DIR *stream, struct versions *present
 	return error;
 }
 
-static struct versions_store *add_store(struct versions *versions, const char *directory,
-					const char *session)
+struct versions_store *versions_add_store(struct versions *versions, const char *directory,
+					  const char *session)
 {
 	size_t count = versions->store_count;
 	struct versions_store *grown = reallocarray(versions->stores, count + 1,
@@ -318,7 +322,7 @@ int versions_store_read(const char *directory, const char *session, struct versi
 
 	if (!stream)
 		return error;
-	error = add_store(versions, directory, session)
+	error = versions_add_store(versions, directory, session)
 			? read_all(directory, stream, &present, versions)
 			: -ENOMEM;
 	(void)closedir(stream);

@@ -15,6 +15,12 @@
  * Returns 0; -ENOENT: there is no store; -ENOMEM; an error of session_open_directory(). */
 int versions_store_read(const char *directory, const char *session, struct versions *versions);
 
+/* versions_add(): a new row, the last; versions_add_store(): a new store, likewise; texts: copied.  NULL: no
+ * memory. */
+struct versions_row *versions_add(struct versions *versions);
+struct versions_store *versions_add_store(struct versions *versions, const char *directory,
+					  const char *session);
+
 /* versions_unite(): one row for each path and version, the youngest; in the order of
  * versions_by_time().  What was kept before modes were may have none. */
 void versions_unite(struct versions *versions);

@@ -34,6 +34,7 @@ static struct file {
 	uint64_t boundary; /* what was there at this one is kept; 0: not yet */
 	uint64_t dev, ino;
 } files[FILES];
+static uint32_t queues;  /* what is written is not seen */
 unsigned keep_files_end; /* from here on none was ever used */
 
 static uint32_t marks_of(const struct file *file)
@@ -181,6 +182,7 @@ void keep_open(struct call *call)
 		   S_ISREG(name.state.mode)) {
 		/* what libc's streams and children write is not seen */
 		bool by_stream = call->operation == OPERATION_OPEN_LATER || in_vfork_child() ||
+				 __atomic_load_n(&queues, __ATOMIC_RELAXED) ||
 				 ((const struct open_work *)call->own)->by_stream;
 		if ((call->flags & O_TRUNC) || by_stream) {
 			call->kept.place_1 = keep_changing(&self, &name, -1, 0) + 1;
@@ -248,8 +250,10 @@ void keep_opened(struct call *call)
 		keep_unfollowed(call->descriptor, &state);
 		return;
 	}
+	bool is_modified = is_new || (call->flags & O_TRUNC) ||
+			   __atomic_load_n(&queues, __ATOMIC_RELAXED);
 	const struct file file = {
-		.marks = FILE_FOLLOWED | (is_new || (call->flags & O_TRUNC) ? FILE_MODIFIED : 0) |
+		.marks = FILE_FOLLOWED | (is_modified ? FILE_MODIFIED : 0) |
 			 (own->by_stream ? FILE_STREAM : 0),
 		.starts = shim_starts(),
 		.boundary = is_new || call->kept.is_kept ? boundary_now() : 0,
@@ -307,6 +311,17 @@ void keep_stream(int fd)
 		return;
 	keep_changing_by(fd, false);
 	add_marks(file, FILE_STREAM);
+}
+
+void keep_queues(void)
+{
+	unsigned end = __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+
+	if (!shim.keeps || in_vfork_child())
+		return;
+	__atomic_store_n(&queues, 1, __ATOMIC_RELAXED);
+	for (unsigned fd = 0; fd < end; fd++)
+		keep_changing_by((int)fd, false);
 }
 
 /* ---- what it is afterwards ---- */

@@ -31,6 +31,10 @@ void keep_changing_by(int fd, bool is_mapped);
 /* keep_stream(): a stream writes to a descriptor, by calls that are not seen. */
 void keep_stream(int fd);
 
+/* keep_queues(): from now on the process may write through a queue that is not seen (io_uring): what is open, and
+ * what it opens for writing, is kept at once. */
+void keep_queues(void);
+
 /* keep_closing(): a descriptor, or the descriptors from `first` to `last`, are about to be closed.
  * keep_stream_closing(): a stream: returns the path, in scratch, for keep_stream_closed(), which lets it go;
  * NULL: nothing is due. */

@@ -4,6 +4,7 @@
 #include <linux/io_uring.h>
 
 #include "shim/preload/follow/reader.h"
+#include "shim/preload/keep_file.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/state.h"
 
@@ -56,6 +57,8 @@ void ring_made(int fd, const void *parameters)
 			!(params->flags & ~(uint32_t)FLAGS_HARMLESS) && params->sq_entries &&
 			params->sq_entries <= ENTRIES_MAX;
 	struct ring *ring = is_plain ? place_of(fd) : NULL;
+
+	keep_queues();
 
 	if (!ring) {
 		partial_note();

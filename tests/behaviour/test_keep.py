@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import packs
-from driver import Case
+from driver import BUILD, Case
 from harness import SEEN, VIA
 
 
@@ -135,6 +135,33 @@ class Commands(Keep):
             "import os; f = os.open('a', os.O_RDONLY); g = os.open('b', os.O_WRONLY); os.copy_file_range(f, g, 20); os.sendfile(g, f, 0, 10)",
             "import os; f = os.open('.', os.O_TMPFILE | os.O_WRONLY); os.write(f, b'made'); os.link('/proc/self/fd/%d' % f, 't', follow_symlinks=True)",
             "import tempfile, os; f, name = tempfile.mkstemp(dir='.'); os.write(f, b'1'); os.replace(name, 'a'); os.mkdir('k'); tempfile.mkdtemp(dir='k')")))
+
+    def test_more_ways_to_write(self):
+        """By calls that Python has no function for; one that the kernel or file system refuses leaves the file as it was."""
+        start = """import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+f = os.open(%r, os.O_RDWR)
+"""
+        codes = [
+            "libc.fallocate(f, 3, ctypes.c_long(4096), ctypes.c_long(8192))",  # punch
+            "libc.fallocate(f, 8, ctypes.c_long(0), ctypes.c_long(4096))",  # collapse
+            "libc.fallocate(f, 32, ctypes.c_long(4096), ctypes.c_long(4096))",  # insert
+            "libc.syscall(285, f, 16, ctypes.c_long(0), ctypes.c_long(5000))",  # zero, by number
+            "r, w = os.pipe(); os.write(w, b'spliced'); print(os.splice(r, f, 7))",
+            "os.pwritev(f, [b'x', b'y'], 5)", "os.pwritev(f, [b'x'], 5, os.RWF_DSYNC)",
+            "libc.syscall(18, f, b'by number', ctypes.c_long(9), ctypes.c_long(3))",
+            "libc.ioctl(f, 0x40049409, os.open('c/e', os.O_RDONLY))",  # FICLONE
+            "libc.ioctl(f, 0x4020940d, struct.pack('qQQQ', os.open('c/e', os.O_RDONLY), 0, 4096, 0))",  # FICLONERANGE
+        ]
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(start % name + code)) for code in codes for name in ("c/d", "c/e")))
+
+    @unittest.skipIf(VIA != "preload", "rings are refused")
+    def test_rings(self):
+        maker = str(BUILD / "tests/programs/helpers/ring_maker")
+        if subprocess.run([maker, "nothing"], check=False).returncode == 77:
+            self.skipTest("no io_uring")
+        self.check(*("UV_USE_IO_URING=1 %s %s %s" % (shlex.quote(maker), how, name) for how in ("write", "later") for name in ("c/d", "c/e", "a")))
+        self.assertEqual(len([record for record in self.records() if record.kind == "content"]), 6)
 
     def test_a_child_of_vfork_and_one_that_is_handed_a_descriptor(self):
         self.check("%s -c %s" % (PYTHON, shlex.quote("import subprocess; subprocess.run(['sed', '-i', 's/n/N/', 'a']); subprocess.run(['echo', 'hi'], stdout=open('b', 'r+'))")),

@@ -10,6 +10,7 @@ import time
 import unittest
 
 from driver import SEEN, Case, text_of
+from harness import needs_library
 
 ROOT = os.geteuid() == 0
 
@@ -21,6 +22,10 @@ class Kept(Case):
         super().setUp()
         self.one, self.two = text_of(word="one"), text_of(word="two")
         self.file("f", self.one)
+
+    def without_undo(self):
+        """What is destroyed is in the content store alone."""
+        self.env["SEEN_UNDO_ENABLE"] = "no"
 
     def keep(self, *commands, options=(), **more):
         self.agent("cat f", *(commands or ("sed -i s/one/two/ f", "rm f")), options=options, **more)
@@ -119,6 +124,7 @@ class Versions(Kept):
         self.assertEqual(self.rows()[0]["reason"], "replaced")
 
     def test_without_an_index(self):
+        self.without_undo()
         self.keep()
         (self.contents / "index").unlink()
         rows = self.rows()
@@ -128,18 +134,21 @@ class Versions(Kept):
         self.assertIn(self.read(), (self.one, self.two))
 
     def test_what_was_dropped_is_not_shown(self):
+        self.without_undo()
         self.keep()
         for path in self.contents.glob("*-%d" % len(self.one)):
             path.unlink()
         self.assertEqual(self.rows(), [])
 
     def test_no_store(self):
+        self.without_undo()
         self.keep(options=("-c", "content.max_bytes=0"))
         self.assertFalse(self.contents.exists())
         for words in (("versions",), ("diff", "--given", "f"), ("restore", "f", "12")):
             self.assertIn(b"keeps no versions", self.seen(words[0], "--session", "s", *words[1:], code=1).stderr)
 
     def test_the_directory_is_gone(self):
+        self.without_undo()
         self.keep()
         shutil.rmtree(self.contents)
         self.assertIn(b"is gone", self.seen("versions", "--session", "s", code=1).stderr)
@@ -204,6 +213,7 @@ class Diff(Kept):
         self.assertIn(b"no scope", self.diff("--scope", "nosuch", "f", code=1).stderr)
 
     def test_what_was_kept_last(self):
+        self.without_undo()
         self.keep("sed -i s/one/two/ f", "rm f")
         for path in self.contents.glob("*-%d" % len(self.one)):
             if path.read_bytes() == self.one:
@@ -218,6 +228,7 @@ class Diff(Kept):
         self.assertIn(b"no such version", self.diff("f", "0123456789ab", code=1).stderr)
 
     def test_a_damaged_one(self):
+        self.without_undo()
         self.keep()
         version = self.version(self.one)
         path, = self.contents.glob(version + "*")
@@ -324,6 +335,7 @@ class Restore(Kept):
 
     def test_the_one_asked_for_is_not_dropped_for_the_one_replaced(self):
         """The store has room for two."""
+        self.without_undo()
         self.keep(options=("-c", "content.max_bytes=%d" % (2 * len(self.one) + 20),
                            "-c", "content.max_file_bytes=%d" % (2 * len(self.one))))
         version = self.version(self.one)  # the oldest
@@ -399,6 +411,54 @@ class Restore(Kept):
         output = base64.b64decode(json.loads((self.top / "results").read_text())[3])
         self.assertIn(b"refused by the guard", output)
         self.assertEqual(output.splitlines()[-1], b"12")
+
+
+@needs_library("undo keeps by preload")
+class OfUndo(Kept):
+    """What undo kept is a version, too: also of files that no agent was given, and with nothing in the content store."""
+
+    def setUp(self):
+        super().setUp()
+        self.env["SEEN_UNDO_RESERVE"] = "0"
+        self.large = os.urandom(100000)
+
+    def run_in(self, command, session="s"):
+        self.seen("run", "--quiet", "--via", "preload", "--session", session, "--", "bash", "-c", command, code=0)
+
+    def destroy(self):
+        self.file("large", self.large)
+        os.chmod(self.work / "large", 0o640)
+        self.run_in("sed -i s/one/two/ f; rm large; : > f")
+        self.assertEqual(os.listdir(self.contents), [], "no second copy")
+
+    def test_it_is_listed_and_comes_back(self):
+        self.destroy()
+        rows = {(row["path"], row["hash"] is not None, row["bytes"], row["reason"], row["mode"]) for row in self.rows()}
+        self.assertEqual(rows, {("f", True, len(self.one), "destroyed", "0644"), ("f", True, len(self.two), "destroyed", "0644"), ("large", True, 100000, "destroyed", "0640")})
+        version = self.rows("f")[-1]["version"]  # the oldest
+        self.assertIn(b"-one 0", self.seen("diff", "--session", "s", "f", version, code=13).stdout)
+        self.restore("f", version)
+        self.restore("large", self.rows("large")[0]["version"])
+        self.assertEqual((self.read(), self.read("large")), (self.one, self.large))
+        self.assertEqual(stat.S_IMODE((self.work / "large").stat().st_mode), 0o640)
+        self.assertTrue([row for row in self.rows("f") if row["on_disk"]])
+
+    def test_over_all_sessions(self):
+        self.destroy()
+        self.run_in("rm f", "other")
+        self.assertEqual({row["session"] for row in json.loads(self.seen("versions", "--json", code=0).stdout)["versions"]}, {"s", "other"})
+        version = json.loads(self.seen("versions", "--json", "large", code=0).stdout)["versions"][0]["version"]
+        self.seen("restore", "large", version, code=0)
+        self.assertEqual((self.work / "large").read_bytes(), self.large)
+
+    def test_a_damaged_one(self):
+        self.run_in("rm f")
+        version = self.rows("f")[0]["version"]
+        part, = (self.session_directory() / "undo").glob("*.part")
+        data = part.read_bytes()
+        part.write_bytes(data.replace(b"one 7 of", b"xxx 7 of"))
+        self.assertIn(b"the version that is kept is damaged", self.seen("restore", "--session", "s", "f", version, code=8).stderr)
+        self.assertFalse((self.work / "f").exists())
 
 
 class Sessions(Kept):

@@ -28,6 +28,7 @@ class Mode(Kept):
 
     def test_no_other_scope_gets_what_none_knows(self):
         """A line of before modes were kept, and no set-user-ID bit."""
+        self.without_undo()
         os.chmod(self.work / "f", 0o4755)
         self.keep("rm f")
         version = self.version(self.one)
@@ -94,6 +95,7 @@ class Directory(Kept):
         self.assertEqual(beyond.read_text(), "precious")
 
     def test_a_link_in_its_place(self):
+        self.without_undo()
         self.keep()
         elsewhere = self.top / "elsewhere"
         self.contents.rename(elsewhere)

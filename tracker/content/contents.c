@@ -322,16 +322,18 @@ static CONTENTS_APART int copy_over_on_stack(int from, int to, uint64_t size_byt
 
 int contents_restore(const struct segment *segment, const struct version *version, int fd)
 {
-	return contents_restore_from(segment_contents(segment), version, fd);
-}
-
-int contents_restore_from(const char *path, const struct version *version, int fd)
-{
-	int from = contents_open_in(path, version);
-	bool is_sure;
+	int from = contents_open(segment, version);
 
 	if (from < 0)
 		return from;
+	int error = contents_restore_from(from, version, fd);
+	(void)sys_close(from);
+	return error;
+}
+
+int contents_restore_from(int from, const struct version *version, int fd)
+{
+	bool is_sure;
 	int error = verify(from, version);
 	if (error == 0 && !sys_may_be_this_large(version->size_bytes))
 		error = -EFBIG;
@@ -345,6 +347,5 @@ int contents_restore_from(const char *path, const struct version *version, int f
 	}
 	if (error == 0)
 		error = sys_ftruncate(fd, (off_t)version->size_bytes);
-	(void)sys_close(from);
 	return error;
 }

@@ -63,8 +63,7 @@ int contents_open_in(const char *path, const struct version *version);
  * likewise).  Returns 0 or a negative errno. */
 int contents_restore(const struct segment *segment, const struct version *version, int fd);
 
-/* contents_restore_from(): the same from any store.  path: of its directory; NULL: there is
- * none. */
-int contents_restore_from(const char *path, const struct version *version, int fd);
+/* contents_restore_from(): the same of any content.  from: open for reading; its offset stays. */
+int contents_restore_from(int from, const struct version *version, int fd);
 
 #endif

@@ -1,5 +1,6 @@
-/* ring_maker HOW: makes a ring of io_uring(7) as libuv does, by syscall(2), and uses it.
- * HOW: nothing; epoll: as libuv for epoll_ctl(2); open: opens a file by it; polls: the kernel takes what is in it by itself.
+/* ring_maker HOW [FILE]: makes a ring of io_uring(7) as libuv does, by syscall(2), and uses it.
+ * HOW: nothing; epoll: as libuv for epoll_ctl(2); open: opens a file by it; write, later: writes to FILE, opened
+ * before or after the ring was made; polls: the kernel takes what is in it by itself.
  * Exits with 77 where there are no rings. */
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
 	struct io_uring_params params = { .flags = strcmp(how, "polls") == 0 ? IORING_SETUP_SQPOLL
 									     : 0 };
 	struct epoll_event event = { .events = EPOLLIN };
-	int ends[2];
+	int ends[2], file = strcmp(how, "write") == 0 ? open(argv[2], O_RDWR | O_CLOEXEC) : -1;
 
 	long ring = syscall(SYS_io_uring_setup, (long)ENTRIES, &params);
 	if (ring < 0)
@@ -34,12 +35,19 @@ int main(int argc, char **argv)
 	if (queue == MAP_FAILED || (void *)entries == MAP_FAILED || pipe(ends) < 0)
 		return 1;
 	memset(entries, 0, sizeof(*entries));
+	if (strcmp(how, "later") == 0)
+		file = open(argv[2], O_RDWR | O_CLOEXEC);
 	if (strcmp(how, "epoll") == 0) {
 		entries[0].opcode = IORING_OP_EPOLL_CTL;
 		entries[0].fd = epoll_create1(EPOLL_CLOEXEC);
 		entries[0].addr = (unsigned long)&event;
 		entries[0].len = EPOLL_CTL_ADD;
 		entries[0].off = (unsigned long)ends[0];
+	} else if (file >= 0) {
+		entries[0].opcode = IORING_OP_WRITE;
+		entries[0].fd = file;
+		entries[0].addr = (unsigned long)"by a ring";
+		entries[0].len = 9;
 	} else if (strcmp(how, "open") == 0) {
 		entries[0].opcode = IORING_OP_OPENAT;
 		entries[0].fd = AT_FDCWD;
