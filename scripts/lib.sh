@@ -7,7 +7,7 @@
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
-build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev"
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev libgit2-dev"
 unit_packages="libcriterion-dev patch"
 test_packages="$unit_packages python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools valgrind"
 # What single tests need besides, "TEST PACKAGE...": a test, or a part of it, whose program is not there is skipped.  The second list is for
@@ -47,6 +47,7 @@ package_present() {
 	nettle-dev) pkg-config --exists nettle ;;
 	libncurses-dev) pkg-config --exists ncursesw ;;
 	libsqlite3-dev) pkg-config --exists sqlite3 ;;
+	libgit2-dev) pkg-config --exists libgit2 ;;
 	python3-jsonschema) [ -d /usr/lib/python3/dist-packages/jsonschema ] || python3 -c 'import jsonschema' ;;
 	python3-yaml) [ -d /usr/lib/python3/dist-packages/yaml ] || python3 -c 'import yaml' ;;
 	libcriterion-dev) pkg-config --exists criterion ;;

@@ -40,8 +40,7 @@ int apply_mkdir(struct doing *doing)
 static int make_target(struct doing *doing)
 {
 	char target[PACK_PATH_BYTES_MAX + 1];
-	int fd = doing->content ? tree_record_open(doing->applying->records, doing->content)
-				: -ENODATA;
+	int fd = doing_content_open(doing);
 
 	if (fd < 0)
 		return fd;
@@ -76,13 +75,13 @@ static bool is_same_file(const struct doing *doing)
 	const struct pack_state *wanted = &doing->item->wanted, *found = &doing->item->found;
 
 	return doing->exists && found->ino == wanted->ino && found->dev == wanted->dev &&
-	       doing->content->kind != PACK_REMOVED && doing->content->kind != PACK_REPLACED;
+	       (!doing->content ||
+		(doing->content->kind != PACK_REMOVED && doing->content->kind != PACK_REPLACED));
 }
 
 static int make_file(struct doing *doing)
 {
-	int from = doing->content ? tree_record_open(doing->applying->records, doing->content)
-				  : -ENODATA;
+	int from = doing_content_open(doing);
 	struct stat stat = { .st_size = 0 };
 
 	if (from < 0)
@@ -197,11 +196,28 @@ static int clear_temporary(struct doing *doing, bool *ret_done)
 	return unlinkat(doing->directory, doing->temporary, 0) < 0 ? -errno : 0;
 }
 
+static bool has_content(const struct doing *doing, int fd)
+{
+	struct content content, wanted;
+	uint64_t size = doing->now.size_bytes;
+
+	if (content_of_descriptor(fd, size, &content) < 0)
+		return false;
+	if (!(doing->item->flags & SCHEDULE_MERGED))
+		return doing->content && !version_is_none(&doing->content->version) &&
+		       version_equal(&content.version, &doing->content->version);
+	int merged = doing_content_open(doing);
+	bool same = merged >= 0 && content_of_descriptor(merged, size, &wanted) == 0 &&
+		    version_equal(&content.version, &wanted.version);
+	if (merged >= 0)
+		(void)close(merged);
+	return same;
+}
+
 /* Is it what the item makes?  Asked where it was interrupted. */
 static bool is_made(const struct doing *doing)
 {
 	const struct pack_state *wanted = &doing->item->wanted;
-	struct content content;
 
 	if (!doing->exists || ((doing->now.mode ^ wanted->mode) & S_IFMT))
 		return false;
@@ -212,11 +228,8 @@ static bool is_made(const struct doing *doing)
 	}
 	if (!S_ISREG(wanted->mode))
 		return true;
-	int fd = doing->content && doing->now.size_bytes == wanted->size_bytes ? doing_open(doing)
-									       : -1;
-	bool same = fd >= 0 && !version_is_none(&doing->content->version) &&
-		    content_of_descriptor(fd, doing->now.size_bytes, &content) == 0 &&
-		    version_equal(&content.version, &doing->content->version);
+	int fd = doing->now.size_bytes == wanted->size_bytes ? doing_open(doing) : -1;
+	bool same = fd >= 0 && has_content(doing, fd);
 	if (fd >= 0)
 		(void)close(fd);
 	return same;
@@ -325,8 +338,7 @@ int apply_write(struct doing *doing)
 		return DOING_DONE;
 	if (!doing_is_found(doing) && !(doing->applying->again && same_inode))
 		return DOING_CHANGED;
-	int from = doing->content ? tree_record_open(doing->applying->records, doing->content)
-				  : -ENODATA;
+	int from = doing_content_open(doing);
 	if (from < 0)
 		return from;
 	int to = openat(doing->directory, doing->name,

@@ -48,6 +48,24 @@ bool doing_is_found(const struct doing *doing)
 	return doing->exists && place_is_same(&doing->now, &doing->item->found);
 }
 
+int doing_content_open(const struct doing *doing)
+{
+	char name[OPERATION_NAME_BYTES];
+	struct stat stat;
+
+	if (!(doing->item->flags & SCHEDULE_MERGED))
+		return doing->content ? tree_record_open(doing->applying->records, doing->content)
+				      : -ENODATA;
+	schedule_merged_name((size_t)doing->item->content_place - 1, name);
+	int fd = openat(doing->applying->log.directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &stat) == 0 && (uint64_t)stat.st_size == doing->item->wanted.size_bytes)
+		return fd;
+	(void)close(fd);
+	return -EBADMSG;
+}
+
 int doing_open(const struct doing *doing)
 {
 	struct pack_state state;

@@ -54,6 +54,10 @@ int doing_start(struct applying *applying, size_t index, struct doing *ret_doing
 /* doing_is_found(): is what is there what the plan found? */
 bool doing_is_found(const struct doing *doing);
 
+/* doing_content_open(): opens the content of what is made, which is checked.  Returns a descriptor;
+ * -ENODATA; errors of tree_record_open(). */
+int doing_content_open(const struct doing *doing);
+
 /* doing_open(): opens what is there for reading, of which `now` is.  -1: it cannot be read.
  * doing_log(): keeps what is there with the first note, and appends all of them.  removes: it loses
  * its name.  Returns 0 or a negative errno. */

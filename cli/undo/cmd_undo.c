@@ -8,6 +8,7 @@
 
 #include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
+#include "cli/base/git2.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
@@ -27,6 +28,8 @@ static const struct option_spec SPECS[] = {
 	  &request.since },
 	{ "--all", NULL, "the whole session", &request.all, NULL },
 	{ "--dry-run", NULL, "only show what would be done", &request.dry_run, NULL },
+	{ "--merge", NULL, "what others changed, too, is merged; conflicts are marked",
+	  &request.merge, NULL },
 	{ "--force", NULL, "also what was changed since, and while a step runs", &request.force,
 	  NULL },
 	{ "--times", NULL, "modification times, too, of content that comes back", &request.times,
@@ -83,6 +86,12 @@ int cmd_undo(int argc, char **argv)
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
 		if (ways() > 1) {
 			message("only one of --last, --step, --since, --all, --continue");
+			code = EXIT_CODE_USAGE;
+		} else if (request.merge && (request.force || request.resumes)) {
+			message("--merge: without --force and --continue");
+			code = EXIT_CODE_USAGE;
+		} else if (request.merge && !git2_load()) {
+			message("--merge needs %s", git2_name());
 			code = EXIT_CODE_USAGE;
 		} else if (options_load(&parsed, &code) == 0) {
 			code = undo_paths(argv + parsed.first_word, &request.paths);

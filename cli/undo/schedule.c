@@ -66,10 +66,29 @@ void schedule_free(struct schedule *plan)
 	free(plan->items);
 	free(plan->texts);
 	free(plan->contents);
+	for (size_t i = 0; i < plan->merged_count; i++)
+		free(plan->merged[i].bytes);
+	free(plan->merged);
 	*plan = (struct schedule){ .count = 0 };
 }
 
 /* ---- contents ---- */
+
+size_t schedule_add_merged(struct schedule *plan, const struct merge_text *text)
+{
+	struct merge_text *more = reallocarray(plan->merged, plan->merged_count + 1, sizeof(*more));
+
+	if (!more)
+		return 0;
+	plan->merged = more;
+	more[plan->merged_count] = *text;
+	return ++plan->merged_count;
+}
+
+void schedule_merged_name(size_t number, char *ret_name)
+{
+	(void)snprintf(ret_name, OPERATION_NAME_BYTES, "merged-%08x", (unsigned)number);
+}
 
 static int by_place(const void *a, const void *b)
 {
@@ -100,11 +119,10 @@ int schedule_resolve(struct schedule *plan, const struct tree_records *records)
 		const struct tree_record key = { .operation = item->content_operation,
 						 .place = item->content_place - 1 };
 		const struct tree_record *pointer = &key;
-		const struct tree_record **found = item->content_place
-							   ? bsearch(&pointer, index,
-								     records->count, sizeof(*index),
-								     by_place)
-							   : NULL;
+		const struct tree_record **found =
+			item->content_place && !(item->flags & SCHEDULE_MERGED)
+				? bsearch(&pointer, index, records->count, sizeof(*index), by_place)
+				: NULL;
 		plan->contents[i] = found ? *found : NULL;
 	}
 	free(index);
@@ -166,6 +184,29 @@ static int write_file(struct schedule *plan, int directory)
 	return error;
 }
 
+static int write_merged(const struct schedule *plan, int directory)
+{
+	char name[OPERATION_NAME_BYTES];
+	int error = 0;
+
+	for (size_t i = 0; i < plan->merged_count && error == 0; i++) {
+		schedule_merged_name(i, name);
+		int fd = openat(directory, name,
+				O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		error = fd < 0 ? -errno
+			       : write_all(fd, plan->merged[i].bytes, plan->merged[i].size);
+		if (error == 0 && fsync(fd) < 0)
+			error = -errno;
+		if (fd >= 0 && close(fd) < 0 && error == 0)
+			error = -errno;
+	}
+	for (size_t i = 0; i < plan->merged_count && error < 0; i++) {
+		schedule_merged_name(i, name);
+		(void)unlinkat(directory, name, 0);
+	}
+	return error;
+}
+
 int schedule_write(struct schedule *plan, int directory)
 {
 	char name[OPERATION_NAME_BYTES];
@@ -180,7 +221,9 @@ int schedule_write(struct schedule *plan, int directory)
 	if (mkdirat(directory, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int error = fd < 0 ? -errno : write_file(plan, fd);
+	int error = fd < 0 ? -errno : write_merged(plan, fd);
+	if (error == 0)
+		error = write_file(plan, fd);
 	if (fd >= 0)
 		(void)close(fd);
 	if (error < 0)

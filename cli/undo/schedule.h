@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/undo/merge.h"
 #include "cli/undo/operation.h"
 #include "cli/undo/tree_change.h"
 
@@ -43,6 +44,9 @@ enum schedule_state {
 enum schedule_flags {
 	SCHEDULE_MTIME = 1,    /* wanted.mtime_ns is set, too */
 	SCHEDULE_NO_VALUE = 2, /* ATTRIBUTE: it is removed */
+	/* SWAP, WRITE: the content is none that was kept, but a merged one (schedule_merged_name());
+	 * content_place: its number + 1 */
+	SCHEDULE_MERGED = 4,
 };
 
 struct schedule_item {
@@ -63,6 +67,8 @@ struct schedule {
 	size_t count; /* == head.item_count */
 	char *texts;  /* head.text_bytes; begins with "" */
 	size_t text_bytes, text_capacity;
+	struct merge_text *merged; /* contents of items, until they are written with the plan */
+	size_t merged_count;
 	/* beside the items, not on disk: the record of each one's content; may be NULL */
 	const struct tree_record **contents;
 };
@@ -81,6 +87,11 @@ static inline const char *schedule_text(const struct schedule *plan, uint64_t of
 uint64_t schedule_add_text(struct schedule *plan, const char *text);
 struct schedule_item *schedule_add(struct schedule *plan, enum schedule_kind kind, const char *path,
 				   const char *other, const struct tree_record *content);
+
+/* schedule_add_merged(): takes a content over; its number + 1; 0: no memory, and it is not taken.
+ * schedule_merged_name(): of its file in the operation's directory.  ret_name: OPERATION_NAME_BYTES. */
+size_t schedule_add_merged(struct schedule *plan, const struct merge_text *text);
+void schedule_merged_name(size_t number, char *ret_name);
 
 /* schedule_resolve(): finds the records that the contents of its items are in.  Returns 0 or -ENOMEM. */
 int schedule_resolve(struct schedule *plan, const struct tree_records *records);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/base/argument.h"
+#include "cli/undo/merge_change.h"
 #include "tracker/content/version.h"
 
 static int compare(const void *path, const void *change)
@@ -235,6 +236,43 @@ static int report_left(struct making *making)
 	return 0;
 }
 
+/* What would be left for others' changes, merged where it can be. */
+static int merge(struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	const struct schedule_options *options = making->options;
+	struct merge_text text = { .size = 0 }, *now = &text;
+	size_t conflicts = 0;
+	unsigned fate = making->fates[index];
+
+	if (fate != FATE_LEFT + SCHEDULE_EXTERNAL && fate != FATE_LEFT + SCHEDULE_CONFLICT)
+		return 0;
+	int error = merge_change(making->records, options->merge, change, options->merge_label, now,
+				 &conflicts);
+	if (error < 0)
+		return error == -ENOMEM ? error : 0;
+	size_t number = schedule_add_merged(making->plan, now);
+	if (!number) {
+		free(text.bytes);
+		return -ENOMEM;
+	}
+	making->merges[index] = (struct making_merge){ number, conflicts };
+	making->fates[index] = FATE_MERGE;
+	return 0;
+}
+
+static int merge_all(struct making *making)
+{
+	int error = 0;
+
+	making->merges = calloc(making->changes->count + 1, sizeof(*making->merges));
+	if (!making->merges)
+		return -ENOMEM;
+	for (size_t i = 0; i < making->changes->count && error == 0; i++)
+		error = merge(making, i);
+	return error;
+}
+
 int making_judge(struct making *making)
 {
 	making->fates = calloc(making->changes->count + 1, 1);
@@ -242,7 +280,8 @@ int making_judge(struct making *making)
 		return -ENOMEM;
 	for (size_t i = 0; i < making->changes->count; i++)
 		making->fates[i] = (unsigned char)fate_of(making, &making->changes->changes[i]);
-	while (spread(making))
+	int error = making->options->merge ? merge_all(making) : 0;
+	while (error == 0 && spread(making))
 		;
-	return report_left(making);
+	return error ? error : report_left(making);
 }

@@ -101,6 +101,28 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 	return error ? error : making_adjust(making, change->path, was, &from->after, from->path);
 }
 
+/* What others changed, too, gets a merged content, and keeps all else. */
+static int make_merged(struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	const struct making_merge *merge = &making->merges[index];
+	const struct merge_text *text = &making->plan->merged[merge->number - 1];
+	bool in_place = change->after.nlink > 1;
+	int error = add(making, in_place ? SCHEDULE_WRITE : SCHEDULE_SWAP, change->path, NULL,
+			&change->after, &change->after);
+
+	if (error < 0)
+		return error;
+	struct schedule_item *item = &making->plan->items[making->plan->count - 1];
+	item->flags = SCHEDULE_MERGED;
+	item->content_place = merge->number;
+	item->content_operation = 0;
+	item->wanted.size_bytes = text->size;
+	(void)note(making, SCHEDULE_VERB_MERGE, change, NULL);
+	making->report->lines[making->report->line_count - 1].conflicts = merge->conflicts;
+	return 0;
+}
+
 /* ---- the order ---- */
 
 enum phase { PHASE_LEAVE, PHASE_ARRIVE, PHASE_LINK, PHASE_WRITE, PHASE_ATTRIBUTE, PHASE_META };
@@ -148,6 +170,8 @@ static int make(struct making *making)
 	making->report->lines = calloc(2 * changes->count + 1, sizeof(*making->report->lines));
 	int error = making->report->lines ? making_judge(making) : -ENOMEM;
 	for (size_t i = 0; i < changes->count && error == 0; i++) {
+		if (making->fates[i] == FATE_MERGE)
+			error = make_merged(making, i);
 		if (making->fates[i] != FATE_OPEN)
 			continue;
 		error = make_leave(making, &changes->changes[i], &stays);
@@ -173,6 +197,7 @@ int schedule_make(const struct tree_records *records, const struct tree_changes 
 	*ret_report = (struct schedule_report){ .line_count = 0 };
 	int error = make(&making);
 	free(making.fates);
+	free(making.merges);
 	free(making.names.names);
 	if (error == 0 && ret_plan->count)
 		qsort_r(ret_plan->items, ret_plan->count, sizeof(*ret_plan->items), by_order,

@@ -25,7 +25,8 @@ enum schedule_verb {
 	SCHEDULE_VERB_RESTORE,
 	SCHEDULE_VERB_REMOVE,
 	SCHEDULE_VERB_RENAME,
-	SCHEDULE_VERB_META
+	SCHEDULE_VERB_META,
+	SCHEDULE_VERB_MERGE,
 };
 
 struct schedule_line {
@@ -33,6 +34,7 @@ struct schedule_line {
 	const char *path; /* as it will be; REMOVE: as it is.  Borrowed from the changes */
 	const char *from; /* RENAME */
 	bool directory;
+	size_t conflicts; /* MERGE: that are marked in it */
 };
 
 struct schedule_report {
@@ -47,7 +49,10 @@ struct schedule_options {
 	const char *workspace; /* absolute: staging lies in it */
 	char *const *paths;    /* absolute, ended by NULL: only what is there or below; NULL: all */
 	bool force, times;
-	uint32_t number; /* of the operation */
+	/* What was changed by others, too, is merged; the range of the changes; NULL: it is left. */
+	const struct tree_range *merge;
+	const char *merge_label; /* stands behind the marks of what comes back */
+	uint32_t number;         /* of the operation */
 };
 
 /* schedule_make(): the plan that makes changes undone.

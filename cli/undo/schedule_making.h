@@ -26,12 +26,17 @@ struct making {
 	struct schedule_report *report;
 	struct schedule_names names;
 	unsigned char *fates; /* of each change: enum making_fate */
+	struct making_merge {
+		size_t number; /* of the merged content, + 1 */
+		size_t conflicts;
+	} * merges; /* of each change; NULL: none is merged */
 };
 
 enum making_fate {
 	FATE_OPEN,
 	FATE_ALREADY, /* it is as it was */
 	FATE_APART,   /* not among the paths that are meant */
+	FATE_MERGE,   /* what others changed, too, becomes a merged content */
 	FATE_LEFT,    /* FATE_LEFT + enum schedule_reason */
 };
 

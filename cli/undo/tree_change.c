@@ -302,12 +302,27 @@ static void bounds(const struct tree_records *records, const struct tree_range *
 	*ret_end = end;
 }
 
+static enum tree_selection selection_of(const struct tree_record *record,
+					const struct tree_range *range)
+{
+	return !is_in_range(record, range) ? TREE_NEUTRAL
+	       : range->select             ? range->select(record, range->data)
+					   : TREE_SELECTED;
+}
+
+bool tree_range_selects(const struct tree_records *records, const struct tree_range *range,
+			const struct tree_record *record)
+{
+	size_t first, end, index = (size_t)(record - records->records);
+
+	bounds(records, range, &first, &end);
+	return index >= first && index < end && selection_of(record, range) == TREE_SELECTED;
+}
+
 static int step_back(struct tree_walk *walk, const struct tree_record *record,
 		     const struct tree_range *range)
 {
-	enum tree_selection selection = !is_in_range(record, range) ? TREE_NEUTRAL
-					: range->select ? range->select(record, range->data)
-							: TREE_SELECTED;
+	enum tree_selection selection = selection_of(record, range);
 
 	return selection == TREE_SELECTED ? tree_walk_back(walk, record)
 					  : tree_walk_pass(walk, record, selection == TREE_OTHER);

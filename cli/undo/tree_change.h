@@ -77,6 +77,10 @@ struct tree_changes {
 int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
 		      struct tree_changes *ret_changes);
 
+/* tree_range_selects(): is this record, one of `records`, of the range, and selected? */
+bool tree_range_selects(const struct tree_records *records, const struct tree_range *range,
+			const struct tree_record *record);
+
 /* What came behind a range, taken back once for many ranges: these are asked for from the one that
  * ends last to the one that ends first. */
 struct tree_later {

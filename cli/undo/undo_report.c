@@ -103,6 +103,7 @@ static const char *verb_of(enum schedule_verb verb, bool done)
 		[SCHEDULE_VERB_REMOVE] = { "remove", "removed" },
 		[SCHEDULE_VERB_RENAME] = { "rename", "renamed" },
 		[SCHEDULE_VERB_META] = { "reset the mode or time of", "reset the mode or time of" },
+		[SCHEDULE_VERB_MERGE] = { "merge", "merged" },
 	};
 
 	return VERBS[verb][done];
@@ -125,7 +126,11 @@ static void print_line(const struct undo_run *run, const struct schedule_line *l
 		(void)fprintf(file, " to ");
 	}
 	print_path(run, line->path, file);
-	(void)fprintf(file, "%s\n", line->directory ? "/" : "");
+	(void)fprintf(file, "%s", line->directory ? "/" : "");
+	if (line->conflicts)
+		(void)fprintf(file, ", %zu conflict%s marked", line->conflicts,
+			      text_plural(line->conflicts));
+	(void)fputc('\n', file);
 }
 
 void undo_report_lines(const struct undo_run *run, const struct apply_result *result)
@@ -181,6 +186,8 @@ int undo_report_code(const struct undo_run *run, const struct apply_result *resu
 			partly = true;
 		else
 			conflict = true;
+	for (size_t i = 0; i < run->report.line_count; i++)
+		conflict = conflict || run->report.lines[i].conflicts;
 	return conflict ? EXIT_CODE_CONFLICT : partly ? EXIT_CODE_PARTLY : EXIT_CODE_OK;
 }
 
@@ -194,10 +201,9 @@ static json_t *path_json(const struct undo_run *run, const char *path)
 static json_t *lines_json(const struct undo_run *run)
 {
 	static const char *const ACTIONS[] = {
-		[SCHEDULE_VERB_RESTORE] = "restore",
-		[SCHEDULE_VERB_REMOVE] = "remove",
-		[SCHEDULE_VERB_RENAME] = "rename",
-		[SCHEDULE_VERB_META] = "metadata",
+		[SCHEDULE_VERB_RESTORE] = "restore", [SCHEDULE_VERB_REMOVE] = "remove",
+		[SCHEDULE_VERB_RENAME] = "rename",   [SCHEDULE_VERB_META] = "metadata",
+		[SCHEDULE_VERB_MERGE] = "merge",
 	};
 	json_t *array = json_array();
 
@@ -209,6 +215,9 @@ static json_t *lines_json(const struct undo_run *run)
 		if (line->from)
 			(void)json_object_set_new(object, "from", path_json(run, line->from));
 		(void)json_object_set_new(object, "directory", json_boolean(line->directory));
+		if (line->verb == SCHEDULE_VERB_MERGE)
+			(void)json_object_set_new(object, "conflicts",
+						  json_integer((json_int_t)line->conflicts));
 		(void)json_array_append_new(array, object);
 	}
 	return array;

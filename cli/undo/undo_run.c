@@ -142,9 +142,14 @@ static int choose(struct undo_run *run)
 
 /* ---- the plan ---- */
 
+enum { UNDO_LABEL_BYTES = 32 };
+
 static int make_plan(struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
+	char label[UNDO_LABEL_BYTES] = "before";
+	if (run->step)
+		(void)snprintf(label, sizeof(label), "before step %u", run->step);
 	const struct schedule_options options = {
 		.workspace = run->session.workspace,
 		.paths = request->paths,
@@ -152,6 +157,8 @@ static int make_plan(struct undo_run *run)
 		/* what was redone is as it was left */
 		.times = request->times || request->kind == OPERATION_REDO,
 		.number = undo_range_next(&run->ranges),
+		.merge = request->merge ? &run->range : NULL,
+		.merge_label = label,
 	};
 	int error = tree_changes_read(&run->records, &run->range, &run->changes);
 

@@ -14,6 +14,7 @@
 struct undo_request {
 	enum operation_kind kind;
 	bool dry_run, force, times, json;
+	bool merge;   /* what others changed, too */
 	bool resumes; /* --continue */
 	bool all, last;
 	const char *step, *since; /* NULL: not given */

@@ -1,0 +1,115 @@
+/* Undo of a file that others changed, too: see merge_change.h. */
+#include "cli/undo/merge_change.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/undo/file_history.h"
+
+enum { TEXT_BYTES_MAX = 1 << 26 };
+
+static const char OURS[] = "on disk";
+
+static bool is_plain(const struct tree_entry *entry)
+{
+	return entry->known && entry->exists && S_ISREG(entry->mode);
+}
+
+static int read_state(const struct tree_records *records, const struct file_state *state,
+		      struct merge_text *ret_text)
+{
+	const struct tree_record *record = state->content;
+	const struct tree_entry entry = { .exists = true,
+					  .known = true,
+					  .mode = S_IFREG,
+					  .content = TREE_KEPT,
+					  .record = record };
+
+	if (!state->known || !state->exists || !S_ISREG(state->state.mode))
+		return -ENODATA;
+	if (!state->state.size_bytes && !record) {
+		ret_text->bytes = strdup("");
+		return ret_text->bytes ? 0 : -ENOMEM;
+	}
+	int error = record ? tree_entry_read(records, &entry, TEXT_BYTES_MAX, &ret_text->bytes,
+					     &ret_text->size)
+			   : -ENODATA;
+	return error == 0 || error == -ENOMEM ? error : -ENODATA;
+}
+
+/* Takes the changes `first` to `last`, which follow each other, back in a text. */
+static int take_back(const struct tree_records *records, const struct file_change *first,
+		     const struct file_change *last, const char *label, struct merge_text *text,
+		     size_t *conflicts)
+{
+	struct merge_text base = { .size = 0 }, theirs = base, merged = base;
+	int error = read_state(records, &last->after, &base);
+
+	if (error == 0)
+		error = read_state(records, &first->before, &theirs);
+	if (error == 0)
+		error = merge_texts(&base, text, &theirs, OURS, label, &merged, conflicts);
+	free(base.bytes);
+	free(theirs.bytes);
+	if (error < 0)
+		return error == -ENOMEM ? error : -ENODATA;
+	free(text->bytes);
+	*text = merged;
+	return 0;
+}
+
+static int take_all_back(const struct tree_records *records, const struct tree_range *range,
+			 const struct file_history *history, const char *label,
+			 struct merge_text *text, size_t *conflicts)
+{
+	int error = 0;
+	size_t taken = 0;
+
+	for (size_t end = history->count; end > 0 && error == 0;) {
+		const struct file_change *last = &history->changes[end - 1];
+		size_t first = end - 1;
+		if (!tree_range_selects(records, range, last->record)) {
+			end--;
+			continue;
+		}
+		while (first > 0 &&
+		       tree_range_selects(records, range, history->changes[first - 1].record) &&
+		       file_state_is(&history->changes[first - 1].after,
+				     &history->changes[first].before))
+			first--;
+		error = take_back(records, &history->changes[first], last, label, text, conflicts);
+		taken++;
+		end = first;
+	}
+	return error == 0 && !taken ? -ENODATA : error;
+}
+
+int merge_change(const struct tree_records *records, const struct tree_range *range,
+		 const struct tree_change *change, const char *label, struct merge_text *ret_merged,
+		 size_t *ret_conflicts)
+{
+	struct file_history history = { .count = 0 };
+	struct merge_text text = { .size = 0 };
+
+	*ret_conflicts = 0;
+	if (change->moved_from || change->moved_to || !is_plain(&change->before) ||
+	    !is_plain(&change->after) || change->after.content != TREE_DISK)
+		return -ENODATA;
+	int error = tree_entry_read(records, &change->after, TEXT_BYTES_MAX, &text.bytes,
+				    &text.size);
+	if (error == 0)
+		error = file_history_read(records, change->path, false, &history);
+	else if (error != -ENOMEM)
+		error = -ENODATA;
+	if (error == 0)
+		error = take_all_back(records, range, &history, label, &text, ret_conflicts);
+	file_history_free(&history);
+	if (error == 0)
+		*ret_merged = text;
+	else
+		free(text.bytes);
+	return error;
+}
