@@ -244,6 +244,16 @@ static int log_made(struct doing *doing)
 	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return DOING_DONE;
 	place_state_of(&stat, &note.before);
+	/* By its content, what others change later is told apart (file_history.h). */
+	if (doing->item->kind == SCHEDULE_SWAP && S_ISREG(stat.st_mode) &&
+	    stat.st_size <= PACK_INLINE_BYTES_MAX) {
+		int fd = openat(doing->directory, doing->name,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (fd < 0 || operation_log_keep(&doing->applying->log, &note, fd, -1, NULL) < 0)
+			note.held = PACK_NOT_TAKEN;
+		if (fd >= 0)
+			(void)close(fd);
+	}
 	return operation_log_write(&doing->applying->log, &note, 1);
 }
 

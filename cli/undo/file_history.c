@@ -193,7 +193,7 @@ static int add_change(struct file_history *history, const struct tree_record *re
 	return 0;
 }
 
-static int take_event(const struct tree_records *records, struct file_history *history,
+static int note_event(const struct tree_records *records, struct file_history *history,
 		      const struct event *event)
 {
 	struct file_change *last = history->count ? &history->changes[history->count - 1] : NULL;
@@ -265,7 +265,7 @@ int file_history_read(const struct tree_records *records, const char *path, bool
 	for (size_t i = records->count; i > 0 && error == 0 && !search.is_over; i--)
 		error = search_one(&search, i - 1);
 	for (size_t i = events.count; i > 0 && error == 0; i--)
-		error = take_event(records, ret_history, &events.items[i - 1]);
+		error = note_event(records, ret_history, &events.items[i - 1]);
 	free(events.items);
 	if (error == 0)
 		fill_in(ret_history);

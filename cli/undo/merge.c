@@ -36,21 +36,22 @@ static size_t count_marks(const char *bytes, size_t size, const char *label)
 	return count;
 }
 
-int merge_texts(const struct merge_text *base, const struct merge_text *ours,
-		const struct merge_text *theirs, const char *ours_label, const char *theirs_label,
-		struct merge_text *ret_merged, size_t *ret_conflicts)
+int merge_texts(const struct merge_text *base, const struct merge_text *current,
+		const struct merge_text *theirs, const char *current_label,
+		const char *theirs_label, struct merge_text *ret_merged, size_t *ret_conflicts)
 {
 	const struct git2 *git2 = git2_load();
 	git_merge_file_options options = { .version = GIT_MERGE_FILE_OPTIONS_VERSION };
 	git_merge_file_result result = { .automergeable = 0 };
 
-	if (!is_text(base) || !is_text(ours) || !is_text(theirs))
+	if (!is_text(base) || !is_text(current) || !is_text(theirs))
 		return -EINVAL;
 	if (!git2)
 		return -ENOSYS;
-	const git_merge_file_input inputs[] = { input_of(base), input_of(ours), input_of(theirs) };
+	const git_merge_file_input inputs[] = { input_of(base), input_of(current),
+						input_of(theirs) };
 	options.ancestor_label = "";
-	options.our_label = ours_label;
+	options.our_label = current_label;
 	options.their_label = theirs_label;
 	if (git2->merge_file(&result, &inputs[0], &inputs[1], &inputs[2], &options) < 0)
 		return -EIO;
@@ -60,7 +61,7 @@ int merge_texts(const struct merge_text *base, const struct merge_text *ours,
 			memcpy(bytes, result.ptr, result.len);
 		bytes[result.len] = '\0';
 		*ret_merged = (struct merge_text){ bytes, result.len };
-		size_t marks = count_marks(bytes, result.len, ours_label);
+		size_t marks = count_marks(bytes, result.len, current_label);
 		*ret_conflicts = marks || result.automergeable ? marks : 1;
 	}
 	git2->merge_file_result_free(&result);

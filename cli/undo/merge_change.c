@@ -11,7 +11,7 @@
 
 enum { TEXT_BYTES_MAX = 1 << 26 };
 
-static const char OURS[] = "on disk";
+static const char CURRENT[] = "on disk";
 
 static bool is_plain(const struct tree_entry *entry)
 {
@@ -41,9 +41,9 @@ static int read_state(const struct tree_records *records, const struct file_stat
 }
 
 /* Takes the changes `first` to `last`, which follow each other, back in a text. */
-static int take_back(const struct tree_records *records, const struct file_change *first,
-		     const struct file_change *last, const char *label, struct merge_text *text,
-		     size_t *conflicts)
+static int merge_range(const struct tree_records *records, const struct file_change *first,
+		       const struct file_change *last, const char *label, struct merge_text *text,
+		       size_t *conflicts)
 {
 	struct merge_text base = { .size = 0 }, theirs = base, merged = base;
 	int error = read_state(records, &last->after, &base);
@@ -51,7 +51,7 @@ static int take_back(const struct tree_records *records, const struct file_chang
 	if (error == 0)
 		error = read_state(records, &first->before, &theirs);
 	if (error == 0)
-		error = merge_texts(&base, text, &theirs, OURS, label, &merged, conflicts);
+		error = merge_texts(&base, text, &theirs, CURRENT, label, &merged, conflicts);
 	free(base.bytes);
 	free(theirs.bytes);
 	if (error < 0)
@@ -61,9 +61,9 @@ static int take_back(const struct tree_records *records, const struct file_chang
 	return 0;
 }
 
-static int take_all_back(const struct tree_records *records, const struct tree_range *range,
-			 const struct file_history *history, const char *label,
-			 struct merge_text *text, size_t *conflicts)
+static int merge_ranges(const struct tree_records *records, const struct tree_range *range,
+			const struct file_history *history, const char *label,
+			struct merge_text *text, size_t *conflicts)
 {
 	int error = 0;
 	size_t taken = 0;
@@ -80,7 +80,8 @@ static int take_all_back(const struct tree_records *records, const struct tree_r
 		       file_state_is(&history->changes[first - 1].after,
 				     &history->changes[first].before))
 			first--;
-		error = take_back(records, &history->changes[first], last, label, text, conflicts);
+		error = merge_range(records, &history->changes[first], last, label, text,
+				    conflicts);
 		taken++;
 		end = first;
 	}
@@ -105,7 +106,7 @@ int merge_change(const struct tree_records *records, const struct tree_range *ra
 	else if (error != -ENOMEM)
 		error = -ENODATA;
 	if (error == 0)
-		error = take_all_back(records, range, &history, label, &text, ret_conflicts);
+		error = merge_ranges(records, range, &history, label, &text, ret_conflicts);
 	file_history_free(&history);
 	if (error == 0)
 		*ret_merged = text;

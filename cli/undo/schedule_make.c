@@ -108,8 +108,8 @@ static int make_merged(struct making *making, size_t index)
 	const struct making_merge *merge = &making->merges[index];
 	const struct merge_text *text = &making->plan->merged[merge->number - 1];
 	bool in_place = change->after.nlink > 1;
-	int error = add(making, in_place ? SCHEDULE_WRITE : SCHEDULE_SWAP, change->path, NULL,
-			&change->after, &change->after);
+	int error = making_add(making, in_place ? SCHEDULE_WRITE : SCHEDULE_SWAP, change->path,
+			       NULL, &change->after, &change->after);
 
 	if (error < 0)
 		return error;

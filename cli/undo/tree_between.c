@@ -26,18 +26,21 @@ static bool is_comparable(const struct tree_record *record)
 
 void tree_between_left(const struct tree_walk *walk, const struct tree_record *record)
 {
-	struct tree_node *node = tree_names_find(&walk->names, record->path);
+	/* What was renamed to a name is what its writer left there; its ctime is set by that. */
+	bool arrived = record->kind == PACK_RENAMED;
+	struct tree_node *node = tree_names_find(&walk->names,
+						 arrived ? record->other : record->path);
 	const struct pack_state *left = &record->before;
 	const struct pack_state *found = node && node->found_moves == walk->moves ? node->found
 										  : NULL;
 
-	if (!node)
+	if (!node || (arrived && record->other[0] != '/'))
 		return;
 	node->found = NULL;
 	if (found && is_comparable(record) && !record->operation &&
 	    (found->ino != left->ino || found->dev != left->dev ||
 	     found->size_bytes != left->size_bytes || found->mtime_ns != left->mtime_ns ||
-	     found->ctime_ns != left->ctime_ns))
+	     (!arrived && found->ctime_ns != left->ctime_ns)))
 		node->external = true;
 }
 

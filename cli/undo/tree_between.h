@@ -14,8 +14,8 @@
 bool tree_between_names(const struct tree_record *record);
 bool tree_between_two(const struct tree_record *record);
 
-/* tree_between_left(): before the walk takes an AFTER record back or passes it.  Where it is not what the
- * next later record found, the name is marked `external`. */
+/* tree_between_left(): before the walk takes an AFTER or RENAMED record back or passes it.  Where it
+ * is not what the next later record found, the name is marked `external`. */
 void tree_between_left(const struct tree_walk *walk, const struct tree_record *record);
 
 /* tree_between_found(): after the walk took another record back, or passed it.  Returns 0 or -ENOMEM. */

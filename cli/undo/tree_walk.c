@@ -573,7 +573,7 @@ static int pass(struct tree_walk *walk, const struct tree_record *record, bool c
 
 int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 {
-	if (record->kind == PACK_AFTER)
+	if (record->kind == PACK_AFTER || record->kind == PACK_RENAMED)
 		tree_between_left(walk, record);
 	int error = back(walk, record);
 	return error || record->kind == PACK_AFTER ? error : tree_between_found(walk, record);
@@ -581,7 +581,7 @@ int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 
 int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
 {
-	if (record->kind == PACK_AFTER)
+	if (record->kind == PACK_AFTER || record->kind == PACK_RENAMED)
 		tree_between_left(walk, record);
 	int error = pass(walk, record, conflicts);
 	return error || record->kind == PACK_AFTER ? error : tree_between_found(walk, record);

@@ -355,7 +355,8 @@ static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_s
 	};
 
 	/* What others may write still is not what was left. */
-	if (kind != PACK_AFTER || note.flags || !keep_left(&self, &note, &by_descriptor, fd))
+	if (kind != PACK_AFTER || (note.flags & (PACK_SHARED | PACK_MAPPED | PACK_NO_NAME)) ||
+	    !keep_left(&self, &note, &by_descriptor, fd))
 		(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }
 

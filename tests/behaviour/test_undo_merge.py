@@ -1,0 +1,113 @@
+"""seen undo --merge: what later steps and people changed, too, stays; overlapping changes are marked as git does."""
+import json
+import random
+import subprocess
+import sys
+import unittest
+
+from driver import Case
+from test_story import AGENT
+
+
+class Merge(Case):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(7)
+
+    def run_steps(self, *steps):
+        (self.top / "steps").write_text(json.dumps(steps))
+        (self.top / "stepper.py").write_text(AGENT)
+        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"), str(self.top / "steps"), code=0)
+
+    def undo(self, *words, code=0):
+        return self.seen("undo", "--session", "s", *words, code=code)
+
+    def text(self, name):
+        return (self.work / name).read_text()
+
+    def test_disjoint_edits_are_all_kept(self):
+        """Some 1,000 edits in 20 files: by the step that is undone, by a later one, by a person before, between and behind."""
+        names = [f"f{number}" for number in range(20)]
+        lines = {name: [f"{name} line {number}" for number in range(200)] for name in names}
+        writers = ("step", "later", "person")
+        edits = {writer: [] for writer in writers}
+        kept = {name: list(lines[name]) for name in names}
+        for name in names:
+            self.file(name, ("\n".join(lines[name]) + "\n").encode())
+            for place in range(0, 200, 4):
+                writer = self.random.choice(writers)
+                kind = self.random.choice(("replace", "remove", "insert"))
+                new = [] if kind == "remove" else [f"by {writer}"] if kind == "replace" else [lines[name][place], f"by {writer}", "and more"]
+                edits[writer].append((name, lines[name][place], new))
+                if writer != "step":
+                    at = kept[name].index(lines[name][place])
+                    kept[name][at:at + 1] = new
+        program = "\n".join([
+            "import itertools, json, sys",
+            "for name, edits in itertools.groupby(json.load(open(sys.argv[1])), key=lambda edit: edit[0]):",
+            "    lines = open(name).read().split('\\n')",
+            "    for _, old, new in edits:",
+            "        at = lines.index(old); lines[at:at + 1] = new",
+            "    open(name, 'w').write('\\n'.join(lines))"])
+        (self.top / "edit.py").write_text(program)
+        for writer in writers:
+            (self.top / writer).write_text(json.dumps(edits[writer]))
+        edit = f"{sys.executable} {self.top}/edit.py {self.top}/"
+        self.run_steps(edit + "step", edit + "later")
+        subprocess.run([sys.executable, self.top / "edit.py", self.top / "person"], cwd=self.work, check=True)
+        with_all = {name: self.text(name) for name in names}
+        self.undo("--step", "1", code=12)
+        self.assertEqual({name: self.text(name) for name in names}, with_all)
+        shown = json.loads(self.undo("--step", "1", "--merge", "--json").stdout)
+        self.assertEqual({(change["action"], change["conflicts"]) for change in shown["changes"]}, {("merge", 0)})
+        self.assertEqual({name: self.text(name) for name in names}, {name: "\n".join(kept[name]) + "\n" for name in names})
+        self.seen("redo", "--session", "s", code=0)
+        self.assertEqual({name: self.text(name) for name in names}, with_all)
+        # All of the session, and only the person's edits stay.
+        self.undo("--all", "--merge")
+        for name in names:
+            expected = list(lines[name])
+            for _, old, new in (edit for edit in edits["person"] if edit[0] == name):
+                at = expected.index(old)
+                expected[at:at + 1] = new
+            self.assertEqual(self.text(name), "\n".join(expected) + "\n", name)
+
+    def test_overlapping_edits_are_marked(self):
+        self.file("f", b"".join(b"%d\n" % number for number in range(20)))
+        self.run_steps("sed -i 's/^5$/five/; s/^15$/fifteen/' f", "sed -i 's/^five$/FIVE/' f")
+        self.undo("--step", "1", "--merge", code=12)
+        self.assertEqual(self.text("f"), "".join(f"{number}\n" for number in range(5)) + "<<<<<<< on disk\nFIVE\n=======\n5\n>>>>>>> before step 1\n" +
+                         "".join(f"{number}\n" for number in range(6, 20)))
+        shown = self.seen("redo", "--session", "s", code=0)
+        self.assertIn("FIVE\n6\n", self.text("f"))
+        shown = json.loads(self.undo("--step", "1", "--merge", "--dry-run", "--json", code=12).stdout)
+        self.assertEqual([(change["action"], change["path"], change["conflicts"]) for change in shown["changes"]], [("merge", "f", 1)])
+        self.assertIn("FIVE\n6\n", self.text("f"))
+
+    def test_a_person_between_and_behind(self):
+        """A person's edit between two steps is not taken for the first one's."""
+        self.file("f", b"".join(b"%d\n" % number for number in range(40)))
+        (self.top / "person.sh").write_text("sed -i 's/^10$/person/' " + str(self.work / "f") + "\n")
+        self.run_steps("sed -i 's/^5$/five/' f")
+        subprocess.run(["sh", self.top / "person.sh"], check=True)
+        self.run_steps("sed -i 's/^20$/twenty/' f")
+        subprocess.run(["sed", "-i", "s/^30$/behind/", self.work / "f"], check=True)
+        self.undo("--all", code=12)
+        self.assertIn("person\n", self.text("f"))
+        self.undo("--all", "--merge")
+        self.assertEqual(self.text("f"), "".join({10: "person", 30: "behind"}.get(number, str(number)) + "\n" for number in range(40)))
+
+    def test_what_cannot_be_merged_is_left(self):
+        self.file("binary", b"\0" * 100)
+        self.file("gone", b"1\n")
+        self.run_steps("printf x >> binary; echo 2 >> gone; echo new > made", "printf y >> binary; rm gone; echo more >> made")
+        before = {path.name: path.read_bytes() for path in self.work.iterdir() if path.is_file()}
+        shown = self.undo("--step", "1", "--merge", code=12)
+        self.assertEqual({path.name: path.read_bytes() for path in self.work.iterdir() if path.is_file()}, before)
+        for name in (b"binary", b"gone", b"made"):
+            self.assertIn(name + b" is left as it is", shown.stderr)
+        self.undo("--merge", "--force", "--all", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
