@@ -3,6 +3,7 @@ attributed and guarded as what others do.  Each that is not is reported, with it
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -94,6 +95,21 @@ class Starts(Case):
         self.assertEqual((self.processes()["supervised"], self.processes()["unobserved"]), (count, 0))
         wait_until(lambda: not self.session.helpers())
         self.assertEqual([name for name in os.listdir(self.session.environment["XDG_RUNTIME_DIR"] + "/seen/test") if name.startswith("exec-")], [])
+
+    def test_classified_once(self):
+        """A program file is read at its first start, and again when it has changed."""
+        self.session.write("program", open(BUSYBOX, "rb").read())
+        os.chmod(self.session.path("program"), 0o755)
+        for name in ("first", "second"):
+            os.link(self.session.path("program"), self.session.path(name))
+        plain = shutil.which("true")
+        self.run_auto("sh", "-c", "./program true; ./first true; cat %s > program; ./program; ./second; cat %s > first; ./program true; :" % (plain, BUSYBOX))
+        self.assertEqual((self.processes()["supervised"], self.processes()["unobserved_programs"]), (3, []))
+        if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("strace may not trace here: how often a file is read is not counted")
+        self.run_auto("strace", "-f", "-e", "trace=openat", "-o", "trace", "sh", "-c", "./second true; ./program true; ./first true; touch program; ./first true; :")
+        opens = [line for line in self.session.read("trace").decode().splitlines() if re.search(r'"\./(program|first|second)", O_RDONLY', line)]
+        self.assertEqual(len(opens), 1, opens)
 
     def test_library_out_of_reach(self):
         """A dynamic program that the loader would start without the library, in a mount namespace where that is not."""
