@@ -248,10 +248,11 @@ _Noreturn static void serve_or_fail(int error, struct supervisor *supervisor, st
 }
 
 static struct supervision supervision_of(const struct supervised_start *start,
-					 struct teller *teller)
+					 struct teller *teller, pid_t command)
 {
 	return (struct supervision){
 		.segment = start->segment,
+		.command = command,
 		.directory = start->directory,
 		.journal = start->journal,
 		.has_library = start->has_library,
@@ -283,7 +284,7 @@ _Noreturn static void supervise_programs(const struct supervised_start *start,
 		error = move_above(kept, socket < 0 ? 1 : 2);
 	if (error == 0) {
 		detach((int[]){ teller->socket, socket }, socket < 0 ? 1 : 2);
-		const struct supervision supervision = supervision_of(start, teller);
+		const struct supervision supervision = supervision_of(start, teller, command);
 		error = supervise_at_exec(socket, run, &supervision, &supervisor);
 	}
 	serve_or_fail(error, supervisor, teller, command, false, -1);
@@ -314,7 +315,7 @@ _Noreturn static void supervise_command(const struct supervised_start *start, st
 		error = move_above(kept, 3);
 	if (error == 0) {
 		detach((int[]){ teller->socket, sockets[0], listener }, 3);
-		const struct supervision supervision = supervision_of(start, teller);
+		const struct supervision supervision = supervision_of(start, teller, command);
 		const struct supervise_root root = { .pid = command,
 						     .process = ready.process,
 						     .context = start->context,

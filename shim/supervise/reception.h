@@ -18,6 +18,8 @@ struct reception;
 struct arrival_request {
 	pid_t pid; /* of the process, as the kernel reports it */
 	int listener;
+	/* It may open less than its rights say: a sandbox without a name in /proc (Landlock). */
+	bool is_confined;
 	struct request_listener message;
 };
 
@@ -37,9 +39,9 @@ struct reception_owner {
  * has none (-EINVAL).  Returns 0 or a negative errno. */
 int reception_bind(const char *directory, uint32_t run, int *ret_socket);
 
-/* reception_open(): takes the socket over.  directory, run: as above.  owner: copied.  Returns 0 or
- * a negative errno. */
-int reception_open(int socket, const char *directory, uint32_t run,
+/* reception_open(): takes the socket over.  directory, run: as above.  command: the run's own, which
+ * has what this process has; 0: not known.  owner: copied.  Returns 0 or a negative errno. */
+int reception_open(int socket, const char *directory, uint32_t run, pid_t command,
 		   const struct reception_owner *owner, struct reception **ret_reception);
 
 /* reception_descriptor(): readable when there is something to tend to.  reception_tend(): does, and

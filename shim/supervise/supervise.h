@@ -73,6 +73,7 @@ struct supervise_root {
 	struct context context;     /* likewise */
 	bool no_new_privs;          /* setuid programs below it are reported */
 	bool has_library;           /* the library is in it, and started the program */
+	bool is_confined;           /* it may be: no file is opened for it */
 };
 
 /* What a supervisor works for.  Constant while it does; borrowed. */
@@ -81,6 +82,7 @@ struct supervision {
 	const char *directory;   /* that the segment lies in; NULL: none */
 	struct journal *journal; /* NULL, or not mapped: nothing is recorded */
 	bool has_library;        /* the library is preloaded, too */
+	pid_t command;           /* the run's own, a child of this process; 0: not known */
 
 	/* Called before a change, in one of several threads.  Returns 0, or a negative errno that
 	 * the call fails with;

@@ -425,7 +425,8 @@ static void admit(void *data, const struct arrival_request *arrival)
 	struct supervise_root root = { .pid = arrival->pid,
 				       .process = arrival->message.process,
 				       .no_new_privs = arrival->message.no_new_privs,
-				       .has_library = !arrival->message.is_run_root };
+				       .has_library = !arrival->message.is_run_root,
+				       .is_confined = arrival->is_confined };
 
 	(void)guardian_hold(supervisor->queue, GUARDIAN_LISTENER, arrival->listener);
 	set_synchronous(arrival->listener);
@@ -461,7 +462,8 @@ int supervise_at_exec(int socket, uint32_t run, const struct supervision *superv
 	supervisor->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (supervisor->calls < 0 || supervisor->ended < 0)
 		return -errno;
-	error = reception_open(socket, supervision->directory, run, &owner, &supervisor->reception);
+	error = reception_open(socket, supervision->directory, run, supervision->command, &owner,
+			       &supervisor->reception);
 	if (error == 0)
 		error = add_event(supervisor, reception_descriptor(supervisor->reception), EPOLLIN);
 	return error == 0 ? add_event(supervisor, supervisor->ended, EPOLLIN) : error;

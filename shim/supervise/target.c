@@ -497,6 +497,7 @@ int targets_enter(struct targets *targets, const struct supervise_root *root)
 	target->exec_called = false;
 	target->has_library = root->has_library;
 	target->no_new_privs = root->no_new_privs;
+	target->confined = target->confined || root->is_confined;
 	target->process = root->process;
 	target->request.context = root->context;
 	target_release(targets, target);

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 import bare
@@ -70,6 +71,16 @@ class Confined(bare.Case):
                 if privileges == "drop":
                     self.compare(self.plain, "ways", static, own, user=user, mechanisms=("auto",), options=options)
                 shutil.rmtree(self.top / "home", ignore_errors=True)
+
+    def test_landlock(self):
+        """A static viewer that becomes supervised in a sandbox is not given what the sandbox hides: the supervisor is in none."""
+        here = os.path.dirname(os.path.abspath(__file__))
+        done = subprocess.run([sys.executable, os.path.join(here, "../support/run-unittest"), os.path.join(here, "test_environments.py"),
+                               "Confined.test_landlock_hides_a_file"], env={**os.environ, "SEEN_TEST_VIA": "auto"}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode == 77:
+            self.skipTest("no Landlock here")
+        self.assertEqual(done.returncode, 0, done.stdout.decode(errors="replace"))
 
     def below(self, above):
         """Programs below a filter that was there before the run, and below one that came later; supervised in the first case."""
