@@ -15,6 +15,7 @@
 #include "cli/base/preload.h"
 #include "config/value.h"
 #include "tracker/content/file.h"
+#include "tracker/content/pack_write.h"
 #include "tracker/path/path.h"
 #include "tracker/process/ticket.h"
 #include "tracker/segment/workspace.h"
@@ -125,6 +126,7 @@ __attribute__((noreturn)) static void become(const struct checkpoint *checkpoint
 	/* What the terminal sends to the agent's job is not for it. */
 	(void)setpgid(0, 0);
 	leave_session();
+	(void)setenv(CHECKPOINT_VARIABLE, checkpoint->point, 1);
 	if (dup2(input, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 ||
 	    chdir(checkpoint->workspace) < 0)
 		_exit(127);
@@ -134,12 +136,31 @@ __attribute__((noreturn)) static void become(const struct checkpoint *checkpoint
 	_exit(127);
 }
 
+/* What there is now is kept before it changes: `seen undo --since` of this time brings it back. */
+static void set_point(struct checkpoint *checkpoint)
+{
+	const struct segment *segment = &checkpoint->session->segment;
+	struct timespec now;
+	struct tm parts;
+	char seconds[sizeof("YYYY-MM-DDTHH:MM:SS")];
+
+	if (segment_undo(segment))
+		(void)pack_boundary(segment, PACK_COMMAND);
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if (!gmtime_r(&now.tv_sec, &parts) ||
+	    strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+		seconds[0] = '\0';
+	(void)snprintf(checkpoint->point, sizeof(checkpoint->point), "%s.%09ldZ", seconds,
+		       now.tv_nsec);
+}
+
 static void start(struct checkpoint *checkpoint)
 {
 	int input = memfd_create("seen-checkpoint", MFD_CLOEXEC);
 	FILE *file = input < 0 ? NULL : fdopen(input, "w");
 	pid_t pid = -1;
 
+	set_point(checkpoint);
 	if (file && report_edits(&checkpoint->session->segment, file) && fflush(file) == 0 &&
 	    lseek(input, 0, SEEK_SET) == 0)
 		pid = fork();

@@ -7,6 +7,9 @@
  * It is none of the session: no library is loaded into it, no supervisor inspects it; SEEN_SESSION
  * is left, so that `seen` knows which session is meant.  Its standard output is thrown away, since
  * the terminal is the agent's.  Never are two run at once.
+ *
+ * A checkpoint is a point of the session that an undo can go back to: SEEN_CHECKPOINT in the
+ * command's environment is a time for `seen undo --since`.
  */
 #ifndef SEEN_CLI_CHECKPOINT_H
 #define SEEN_CLI_CHECKPOINT_H
@@ -19,6 +22,10 @@
 #include "cli/session/session.h"
 #include "config/config.h"
 
+#define CHECKPOINT_VARIABLE "SEEN_CHECKPOINT"
+
+enum { CHECKPOINT_POINT_BYTES = 40 };
+
 struct checkpoint {
 	const struct session *session;
 	const char *
@@ -28,11 +35,12 @@ struct checkpoint {
 	/* signals and SIGCHLD for the command, as they were before `seen run` changed them */
 	sigset_t mask;
 	struct sigaction child_action;
-	pid_t running;               /* 0: none; a group of its own */
-	uint64_t newest_realtime_ns; /* last edit that was not told yet */
-	uint64_t files;              /* that were edited and not told */
-	uint64_t since_ns;           /* these two are so */
-	uint64_t files_changed;      /* the table as it was inspected last */
+	pid_t running;                      /* 0: none; a group of its own */
+	uint64_t newest_realtime_ns;        /* last edit that was not told yet */
+	uint64_t files;                     /* that were edited and not told */
+	uint64_t since_ns;                  /* these two are so */
+	uint64_t files_changed;             /* the table as it was inspected last */
+	char point[CHECKPOINT_POINT_BYTES]; /* of the last one: RFC 3339 */
 };
 
 /* checkpoint_start(): of a run.  session, config: borrowed until checkpoint_finish(). */

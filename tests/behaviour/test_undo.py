@@ -286,6 +286,22 @@ class Undo(Undone):
         self.assertEqual(os.stat(self.session.path("src/b")).st_mtime, 2, "what was renamed keeps its time")
         self.assertGreater(os.stat(self.session.path("top")).st_mtime, 2, "a source that comes back is newer than what was built without it")
 
+    def test_back_to_a_checkpoint(self):
+        """What nobody had read is removed behind it; a change in the same step as the checkpoint is there yet."""
+        point = os.path.join(self.session.directory, "point")
+        agent = self.session.agent(environment={"SEEN_CHECKPOINT_COMMAND": "cat >> %s.files; echo $SEEN_CHECKPOINT >> %s" % (point, point),
+                                                "SEEN_CHECKPOINT_QUIET_MS": "50"})
+        agent.shell("rm src/a; echo 1 >> top; for i in $(seq 400); do [ -s %s ] && break; sleep 0.05; done; echo 2 >> top; rm -rf src" % point)
+        agent.close()
+        with open(point) as file:
+            time_of_it = file.readline().strip()  # it is run once more at the end
+        with open(point + ".files") as file:
+            self.assertEqual(file.readline(), "top\n")
+        self.undo("--since", time_of_it)
+        self.assertEqual((self.read("top"), self.has("src/a"), self.has("src/deep/c")), (b"the content of top\n1\n", False, True))
+        self.undo("--all")
+        self.assertTree(self.before)
+
     def test_by_the_agent_itself_and_while_a_step_runs(self):
         agent = self.session.agent()
         agent.shell("rm -r src")
