@@ -287,7 +287,7 @@ class Undo(Undone):
         self.assertGreater(os.stat(self.session.path("top")).st_mtime, 2, "a source that comes back is newer than what was built without it")
 
     def test_back_to_a_checkpoint(self):
-        """What nobody had read is removed behind it; a change in the same step as the checkpoint is there yet."""
+        """What was never read is removed behind it; a change in the same step as the checkpoint is there yet."""
         point = os.path.join(self.session.directory, "point")
         agent = self.session.agent(environment={"SEEN_CHECKPOINT_COMMAND": "cat >> %s.files; echo $SEEN_CHECKPOINT >> %s" % (point, point),
                                                 "SEEN_CHECKPOINT_QUIET_MS": "50"})
