@@ -3,7 +3,7 @@ import os
 import shutil
 
 from . import ways as all_ways
-from .place import PROGRAMS, Failed, text_of, write_file
+from .place import PROGRAMS, Failed, slug, text_of, write_file
 from .works import Spawn, Work
 from .works_languages import make_packages
 from .works_trees import make_repository
@@ -23,34 +23,71 @@ def path_of(number):
 
 
 class Destroys(Work):
-    """Files that are there anew for each sample.
+    """One program of tests/bench over many files.
 
-    files, size_bytes: how many, each of this size.  iterations: what a sample's time is divided by.  destroyed_bytes: that are lost, 0:
-    none are.
+    files: how many.  loses: their content is lost.  removes: they are gone then, and made anew.
     """
     group, about, ways = "undo", ABOUT, all_ways.KEPT
     lost_bytes = 0
 
-    def __init__(self, place, name, files, command, goals, iterations=None, loses=True, unit=("us", 1000)):
+    def __init__(self, place, name, files, command, goals, loses=True, removes=False):
         super().__init__(place)
-        self.name, self.files, self.command, self.goals, self.unit = name, files, command, goals, unit
-        self.iterations = iterations or files
-        self.tree = os.path.join(place.work, "destroyed")
-        self.destroyed_bytes = files * FILE_BYTES if loses else 0
+        self.name, self.files, self.command, self.goals, self.removes = name, files, command, goals, removes
+        self.iterations, self.destroyed_bytes = files, files * FILE_BYTES if loses else 0
+        self.top = os.path.join(place.work, slug(name))
 
-    def make(self):
-        shutil.rmtree(self.tree, ignore_errors=True)
+    def make(self, tree):
         for i in range(self.files):
-            write_file(os.path.join(self.tree, path_of(i)), text_of(FILE_BYTES, i))
+            write_file(os.path.join(tree, path_of(i)), text_of(FILE_BYTES, i))
+        return tree
+
+    def tree(self):
+        """The next one."""
+        tree = os.path.join(self.top, "tree")
+        if self.removes:
+            shutil.rmtree(tree, ignore_errors=True)
+        return tree if os.path.exists(tree) else self.make(tree)
 
     def sample(self, way, number):
-        self.make()
+        tree = self.tree()
         os.sync()
-        result = self.place.sample(way, [word.replace("TREE", self.tree) for word in self.command], self.iterations, lambda output: self.check(way, output))
+        result = self.place.sample(way, [word.replace("TREE", tree) for word in self.command], self.iterations, lambda output: self.check(way, output))
         return with_store(self, way, result, self.destroyed_bytes)
 
     def clean(self):
-        shutil.rmtree(self.tree, ignore_errors=True)
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+class Removes(Destroys):
+    """rm -rf.
+
+    The trees of all samples are made before the first goes: ext4 makes a file ten times as slowly where inodes were deleted minutes ago.
+    """
+    unit, share = ("ms", 1000000), 0.01  # three rounds
+    SAMPLES = len(all_ways.KEPT) * 4  # and the warm-up
+
+    def __init__(self, place, files):
+        super().__init__(place, "rm -rf of %s files of 4 KiB" % format(files, ","), files, [os.path.join(PROGRAMS, "spawn"), "1", "rm", "-rf", "TREE"],
+                         ("undo rm -rf", "undo room"), removes=True)
+        self.iterations, self.made = 1, []
+
+    def prepare(self):
+        self.made = [self.make(os.path.join(self.top, "tree-%d" % i)) for i in range(self.SAMPLES)]
+
+    def tree(self):
+        return self.made.pop() if self.made else super().tree()
+
+
+class Renames(Destroys):
+    """And back, so that the files stay; nothing is lost."""
+
+    def sample(self, way, number):
+        result = super().sample(way, number)
+        tree = self.tree()
+        for i in range(self.files):
+            path = os.path.join(tree, path_of(i))
+            os.rename(path + ".new", path)
+        return result
 
 
 def with_store(work, way, sample, destroyed_bytes):
@@ -119,7 +156,8 @@ class NpmCi(Spawn):
             os.makedirs(os.path.join(self.directory, "packages"), exist_ok=True)
             self.place.run("bare", ["tar", "czf", os.path.join(self.directory, "packages", name + ".tgz"), "--transform", "s,^[.],package,", "."], package)
         depends = ", ".join('"%s": "file:packages/%s.tgz"' % (name, name) for name in names)
-        write_file(os.path.join(self.directory, "package.json"), ('{"name": "day", "version": "1.0.0", "private": true, "dependencies": {%s}}\n' % depends).encode())
+        write_file(os.path.join(self.directory, "package.json"),
+                   ('{"name": "day", "version": "1.0.0", "private": true, "dependencies": {%s}}\n' % depends).encode())
         shutil.copy(os.path.join(self.made, ".npmrc"), self.directory)
         self.place.run("bare", ["npm", "install", "--silent", "--offline", "--ignore-scripts"], self.directory)
 
@@ -136,13 +174,10 @@ class NpmCi(Spawn):
 
 
 def works(place):
-    program = os.path.join(PROGRAMS, "destroy")
     files, tree = (100, 200) if place.quick else (CALLS_FILES, TREE_FILES)
 
-    def calls(kind, name, goals, loses=True):
-        return Destroys(place, name, files, [program, kind, str(files), "TREE", str(FILE_BYTES)], goals, loses=loses)
-    removal = Destroys(place, "rm -rf of %s files of 4 KiB" % format(tree, ","), tree, [os.path.join(PROGRAMS, "spawn"), "1", "rm", "-rf", "TREE"],
-                       ("undo rm -rf", "undo room"), iterations=1, unit=("ms", 1000000))
-    removal.share = 3.0  # its files are made anew each time
-    return [calls("unlink", "unlink of 4 KiB", ("undo unlink", "undo room")), calls("rewrite", "rewrite of 4 KiB", ("undo rewrite", "undo room")),
-            calls("rename", "rename, nothing lost", (), False), removal, Checkout(place), NpmCi(place)]
+    def command(kind):
+        return [os.path.join(PROGRAMS, "destroy"), kind, str(files), "TREE", str(FILE_BYTES)]
+    return [Destroys(place, "unlink of 4 KiB", files, command("unlink"), ("undo unlink", "undo room"), removes=True),
+            Destroys(place, "rewrite of 4 KiB", files, command("rewrite"), ("undo rewrite", "undo room")),
+            Renames(place, "rename, nothing lost", files, command("rename"), (), loses=False), Removes(place, tree), Checkout(place), NpmCi(place)]
