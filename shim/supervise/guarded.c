@@ -1,7 +1,6 @@
 /* The guard for supervised processes: see guarded.h. */
 #include "shim/supervise/guarded.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +12,7 @@
 
 #include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
+#include "shim/supervise/proc.h"
 #include "shim/supervise/record.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
@@ -297,26 +297,9 @@ int guarded_ask(const struct supervision *supervision, struct target *target,
 	return error;
 }
 
-/* Has the process a descriptor for that file? */
 static bool has_open(const struct target *target, const struct stat *file)
 {
-	char path[PROC_PATH_BYTES + 32];
-	struct dirent *entry;
-	struct stat stat;
-	bool found = false;
-
-	proc_path((uint32_t)target->pid, "fd", path);
-	DIR *directory = opendir(path);
-	if (!directory)
-		return false;
-	size_t length = strlen(path);
-	while (!found && (entry = readdir(directory))) {
-		(void)snprintf(path + length, sizeof(path) - length, "/%.20s", entry->d_name);
-		found = sys_stat(path, &stat) == 0 && stat.st_dev == file->st_dev &&
-			stat.st_ino == file->st_ino;
-	}
-	(void)closedir(directory);
-	return found;
+	return proc_has_open(target->pid, file->st_dev, file->st_ino);
 }
 
 /* Is a file no longer as it was? */

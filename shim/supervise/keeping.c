@@ -238,7 +238,7 @@ static bool open_found(const struct keeper *keeper, struct target *target, struc
 		own->amount = 0;
 		own->kept.stamps = true;
 	} else {
-		written_opens(keeper, more.path, false);
+		written_opens(keeper, more.path, name->state.ino);
 	}
 	return kept_call_note(target, tid, own, &more);
 }
@@ -265,7 +265,7 @@ static bool open_new(const struct keeper *keeper, struct target *target, struct 
 		made.before.mode = S_IFREG;
 		own->kept.place_1 = pack_write(keeper->segment, &made, PACK_NOT_TAKEN, NULL, 0) + 1;
 		if (!is_emptied_alone(own))
-			written_opens(keeper, more.path, true);
+			written_opens(keeper, more.path, 0);
 	}
 	return kept_call_note(target, tid, own, &more);
 }

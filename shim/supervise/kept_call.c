@@ -1,7 +1,6 @@
 /* Calls that were let pass, with what was kept for them: see kept_call.h. */
 #include "shim/supervise/kept_call.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "shim/keep/keep_name.h"
 #include "shim/keep/scratch.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/proc.h"
 #include "shim/supervise/written.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/sys/sys.h"
@@ -109,28 +109,6 @@ static struct pack_state state_at(const char *path)
 	return path ? kept_call_state(&name) : (struct pack_state){ .ino = 0 };
 }
 
-/* Has the process a descriptor for that file? */
-static bool has_open(const struct target *target, const struct pack_state *file)
-{
-	char path[PROC_PATH_BYTES + 32];
-	const struct dirent *entry;
-	struct stat stat;
-	bool found = false;
-
-	proc_path((uint32_t)target->pid, "fd", path);
-	DIR *directory = opendir(path);
-	if (!directory)
-		return false;
-	size_t length = strlen(path);
-	while (!found && (entry = readdir(directory))) {
-		(void)snprintf(path + length, sizeof(path) - length, "/%.20s", entry->d_name);
-		found = sys_stat(path, &stat) == 0 && stat.st_dev == file->dev &&
-			stat.st_ino == file->ino;
-	}
-	(void)closedir(directory);
-	return found;
-}
-
 static enum ending ending_of_open(const struct supervision *supervision,
 				  const struct target *target, const struct kept_call *kept)
 {
@@ -142,7 +120,7 @@ static enum ending ending_of_open(const struct supervision *supervision,
 		return ENDING_MADE;
 	if (!written_is_open(supervision->segment, kept->path))
 		return ENDING_MADE; /* and closed again */
-	return has_open(target, &now) ? ENDING_MADE : ENDING_NOT_SHOWN;
+	return proc_has_open(target->pid, now.dev, now.ino) ? ENDING_MADE : ENDING_NOT_SHOWN;
 }
 
 static enum ending ending_of(const struct supervision *supervision, const struct target *target,

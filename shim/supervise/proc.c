@@ -1,6 +1,7 @@
 /* What /proc reports of a process: see proc.h. */
 #include "shim/supervise/proc.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,4 +146,24 @@ char *proc_read_whole(pid_t pid, const char *name, size_t *ret_bytes)
 		bytes[used] = '\0';
 	*ret_bytes = used;
 	return bytes;
+}
+
+bool proc_has_open(pid_t pid, uint64_t dev, uint64_t ino)
+{
+	char path[PROC_PATH_BYTES + 32];
+	const struct dirent *entry;
+	struct stat stat;
+	bool found = false;
+
+	proc_path((uint32_t)pid, "fd", path);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return false;
+	size_t length = strlen(path);
+	while (!found && (entry = readdir(directory))) {
+		(void)snprintf(path + length, sizeof(path) - length, "/%.20s", entry->d_name);
+		found = sys_stat(path, &stat) == 0 && stat.st_dev == dev && stat.st_ino == ino;
+	}
+	(void)closedir(directory);
+	return found;
 }

@@ -12,6 +12,7 @@
 
 #include "shim/keep/keep_content.h"
 #include "shim/keep/keep_name.h"
+#include "shim/supervise/proc.h"
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/path/path.h"
@@ -21,17 +22,21 @@ enum {
 	BUCKETS = 1024,
 	FILES_MAX = 4096, /* that are followed at once */
 	EVENTS_BYTES = 16384,
+	OPENERS = 4,
 };
 
 /* A file, by the path that it was opened by. */
 struct written {
-	struct written *next;   /* in its bucket */
-	int watch;              /* of its directory; -1: none */
-	unsigned opens;         /* whose close was not seen yet */
-	bool is_new;            /* made by the first of them */
-	uint32_t process, pid;  /* of the last */
-	uint64_t boundary;      /* at which its content is kept */
-	struct pack_state left; /* as it was put on record last; ino 0: not yet */
+	struct written *next;      /* in its bucket */
+	int watch;                 /* of its directory; -1: none */
+	unsigned opens;            /* whose close was not seen yet */
+	unsigned others;           /* the same of files that had the name before */
+	uint64_t ino;              /* 0: made by the open: not known yet */
+	bool is_new;               /* made by the first of them */
+	uint32_t process, pid;     /* of the last */
+	uint32_t openers[OPENERS]; /* pids of the last ones */
+	uint64_t boundary;         /* at which its content is kept */
+	struct pack_state left;    /* as it was put on record last; ino 0: not yet */
 	char path[];
 };
 
@@ -89,7 +94,7 @@ static void forget_closed(void)
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written **at = &files.buckets[i]; *at;) {
 			int watch = (*at)->watch;
-			if ((*at)->opens) {
+			if ((*at)->opens || (*at)->others) {
 				at = &(*at)->next;
 				continue;
 			}
@@ -175,21 +180,34 @@ static bool is_same(const struct pack_state *a, const struct pack_state *b)
 	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
+static bool is_open_by_any(const struct written *file, const struct pack_state *state)
+{
+	for (int i = 0; i < OPENERS; i++)
+		if (file->openers[i] &&
+		    proc_has_open((pid_t)file->openers[i], state->dev, state->ino))
+			return true;
+	return false;
+}
+
 static void closed(const struct segment *segment, struct written *file)
 {
 	struct pack_state state;
 
-	if (!state_of(file, &state)) {
-		file->opens -= file->opens != 0;
-		return;
-	}
-	if (file->opens) {
-		file->opens--;
+	bool is_there = state_of(file, &state);
+	bool is_open = is_there && (file->opens > 1 || file->others) &&
+		       is_open_by_any(file, &state);
+	if (file->others && (!file->opens || is_open)) {
+		file->others--;
+	} else if (file->opens) {
+		/* the kernel makes one event of several closes that were not read yet */
+		file->opens = is_open ? file->opens - 1 : 0;
+		if (!is_there)
+			return;
 		file->left = state;
 		if (file->is_new)
 			kept_note(segment, kept_key(&state));
 		record(segment, file, &state, true);
-	} else if (is_same(&state, &file->left)) {
+	} else if (is_there && is_same(&state, &file->left)) {
 		/* it wrote before that was put on record, if at all */
 		record_unknown(segment, file);
 		file->left = (struct pack_state){ .ino = 0 };
@@ -268,7 +286,7 @@ int written_descriptor(void)
 	return files.events;
 }
 
-void written_opens(const struct keeper *keeper, const char *path, bool is_new)
+void written_opens(const struct keeper *keeper, const char *path, uint64_t ino)
 {
 	(void)pthread_mutex_lock(&files.lock);
 	read_events(keeper->segment); /* of those that were opened before */
@@ -276,9 +294,15 @@ void written_opens(const struct keeper *keeper, const char *path, bool is_new)
 	if (!file)
 		file = add(path);
 	if (file) {
+		if (!ino || (file->ino && file->ino != ino)) {
+			file->others += file->opens;
+			file->opens = 0;
+			file->left = (struct pack_state){ .ino = 0 };
+		}
+		file->ino = ino;
 		file->watch = watch_directory(path);
-		file->opens++;
-		file->is_new = is_new;
+		file->openers[file->opens++ % OPENERS] = keeper->pid;
+		file->is_new = !ino;
 		file->process = keeper->process;
 		file->pid = keeper->pid;
 		file->boundary = __atomic_load_n(&keeper->segment->header->undo_boundary,
@@ -291,7 +315,7 @@ void written_opens_not(const char *path)
 {
 	(void)pthread_mutex_lock(&files.lock);
 	struct written **at = find(path);
-	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
+	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino && !(*at)->others)
 		drop(at);
 	(void)pthread_mutex_unlock(&files.lock);
 }
@@ -333,23 +357,30 @@ static void move_file(struct written **at, const char *path, int watch)
 	struct written was = { .next = NULL };
 
 	was.opens = (*at)->opens;
+	was.ino = (*at)->ino;
 	was.is_new = (*at)->is_new;
 	was.process = (*at)->process;
 	was.pid = (*at)->pid;
+	memcpy(was.openers, (*at)->openers, sizeof(was.openers));
 	was.boundary = (*at)->boundary;
 	was.left = (*at)->left;
 	drop(at);
 	struct written **taken = find(path);
-	if (*taken) /* what was there goes */
+	if (*taken) { /* what was there goes */
+		was.others = (*taken)->opens + (*taken)->others;
 		drop(taken);
+	}
 	struct written *file = add(path);
 	if (!file)
 		return;
 	file->watch = watch;
 	file->opens = was.opens;
+	file->others = was.others;
+	file->ino = was.ino;
 	file->is_new = was.is_new;
 	file->process = was.process;
 	file->pid = was.pid;
+	memcpy(file->openers, was.openers, sizeof(was.openers));
 	file->boundary = was.boundary;
 	file->left = was.left;
 }
@@ -387,7 +418,7 @@ void written_finish(const struct segment *segment)
 	read_events(segment);
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written *file = files.buckets[i]; file; file = file->next) {
-			if (file->opens)
+			if (file->opens && !file->left.ino)
 				record_unknown(segment, file);
 			file->opens = 0;
 		}

@@ -3,8 +3,8 @@
  * tracker/content/pack.h): what an external program changes later differs from that.
  *
  * No close is trapped.  Directories of such files are watched (inotify(7)): an event reports each close of a
- * descriptor that could write, at once and in order.  As many of a file as there were opens are the session's.  One
- * more is an external program's: what was put on record before may then have had its changes in it, and is taken
+ * descriptor that could write, at once and in order.  As many of a file as there were opens are the session's, but
+ * that the kernel makes one event of equal ones that were not read yet.  One more is an external program's: what was put on record before may then have had its changes in it, and is taken
  * back: what the file was is not known.  Nor is it where there are no events.
  *
  * Any thread.
@@ -20,9 +20,9 @@
 /* written_descriptor(): readable when there are events; -1: there are none here.  Made by the first call. */
 int written_descriptor(void);
 
-/* written_opens(): a file is about to be opened for writing.  path: absolute, as the kernel knows it.  is_new: it
+/* written_opens(): a file is about to be opened for writing.  path: absolute, as the kernel knows it.  ino: 0: it
  * is not there yet.  written_opens_not(): it could not be. */
-void written_opens(const struct keeper *keeper, const char *path, bool is_new);
+void written_opens(const struct keeper *keeper, const char *path, uint64_t ino);
 void written_opens_not(const char *path);
 
 /* written_opened(): it was.  written_is_open(): is a close of it still to come?  written_moves(): a file or directory

@@ -1,16 +1,16 @@
 """Random commands of an agent, undone to random points: the tree is what it was, to the byte, mode, link and time.
 
-SEEN_UNDO_SEED and SEEN_UNDO_COMMANDS in the environment choose another run.
+SEEN_TEST_UNDO_SEED and SEEN_TEST_UNDO_COMMANDS in the environment choose another run.
 """
 import os
 import time
 import unittest
 
-from harness import Session
+from harness import VIA, Session
 from undoing import Maker, difference, tree
 
-SEED = int(os.environ.get("SEEN_UNDO_SEED", "1"))
-COMMANDS = int(os.environ.get("SEEN_UNDO_COMMANDS", "500"))
+SEED = int(os.environ.get("SEEN_TEST_UNDO_SEED", "1"))
+COMMANDS = int(os.environ.get("SEEN_TEST_UNDO_COMMANDS", "500" if VIA == "preload" else "60"))
 STEPS = 12  # of a session, in two parts
 KEPT_BY_GIT = (b"logs",)  # what an undo does not take back
 

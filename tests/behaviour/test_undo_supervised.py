@@ -1,0 +1,142 @@
+"""What is kept of programs that only the supervisor observes, and what is known of how they left it.
+
+The commands are busybox's, whose programs are static; by preload they are supervised at their exec (--via auto).
+"""
+import os
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+import packs
+from driver import SEEN, Case
+from harness import VIA, wait_until
+from undoing import difference, tree
+
+BUSYBOX = shutil.which("busybox")
+WAY = "auto" if VIA == "preload" else VIA
+
+
+def is_static(path):
+    return path and b"statically linked" in subprocess.run(["file", "-L", path], stdout=subprocess.PIPE, check=False).stdout
+
+
+@unittest.skipUnless(BUSYBOX, "no busybox")
+class Supervised(Case):
+    def setUp(self):
+        super().setUp()
+        self.env["SEEN_UNDO_RESERVE"] = "0"
+        os.mkdir(self.work / "src")
+        for name, content in ("a", b"one\n"), ("b", b"two\n"), ("src/c", b"three\n"), ("src/large", os.urandom(100000)):
+            (self.work / name).write_bytes(content)
+
+    def run_in(self, script, *words):
+        return self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", BUSYBOX, "sh", "-c", script, *words)
+
+    def undo(self, *words):
+        return self.seen("undo", "--session", "s", *(words or ("--all",)), "--times")
+
+    def records(self):
+        return packs.read(self.session_directory() / "undo")
+
+    def test_everything_comes_back(self):
+        before = tree(self.work)
+        self.run_in("rm -rf src; echo new > a; echo more >> b; mkdir d; mv b d/e; ln -s a s; ln a h; chmod 600 a; touch -d 2001-01-01 d/e; truncate -s 1 h; cp a d; mkfifo p; rmdir src 2> /dev/null; mv nothing x")
+        after = tree(self.work)
+        self.assertNotEqual(difference(before, after), [])
+        self.assertEqual((self.undo().returncode, difference(before, tree(self.work))), (0, []))
+        self.assertEqual((self.seen("redo", "--session", "s").returncode, difference(after, tree(self.work))), (0, []))
+
+    def test_what_failed_is_no_change(self):
+        before = tree(self.work)
+        self.run_in("rmdir src; mv a src/c/x; rm src; mkdir a; ln a b; mv -T src a; true 2> src; chmod 644 src/c; mknod b p")
+        self.assertEqual(self.undo().returncode, 1)  # there is nothing to undo
+        self.assertEqual(difference(before, tree(self.work)), [])
+
+    def test_an_external_edit_behind_a_close_stays(self):
+        """Also where the program goes on, and opened the file for writing, or could not."""
+        program = subprocess.Popen([SEEN, "run", "--quiet", "--via", WAY, "--session", "s", "--", BUSYBOX, "sh", "-c",
+                                    "echo x > a; echo y >> b; echo z > new; mkdir go; while [ ! -e stop ]; do sleep 0.02; done"], cwd=self.work, env=self.env)
+        self.addCleanup(program.kill)
+        wait_until(lambda: os.path.isdir(self.work / "go"))
+        time.sleep(0.05)
+        for name in "a", "b", "new":
+            with open(self.work / name, "ab") as file:
+                file.write(b"external\n")
+        (self.work / "stop").write_bytes(b"")
+        program.wait()
+        result = self.undo()
+        self.assertEqual(result.returncode, 12, result.stderr)
+        for name, content in ("a", b"x\nexternal\n"), ("b", b"two\ny\nexternal\n"), ("new", b"z\nexternal\n"):
+            self.assertEqual((self.work / name).read_bytes(), content)
+        self.assertEqual(self.undo("--all", "--force").returncode, 0)
+        self.assertEqual(((self.work / "a").read_bytes(), (self.work / "b").read_bytes(), (self.work / "new").exists()), (b"one\n", b"two\n", False))
+
+    def test_in_another_root(self):
+        if os.geteuid():
+            self.skipTest("chroot is root's")
+        os.makedirs(self.work / "root/bin")
+        os.makedirs(self.work / "root/way/in")
+        shutil.copy(os.path.realpath(BUSYBOX), self.work / "root/bin/busybox")
+        if subprocess.run(["chroot", self.work / "root", "/bin/busybox", "true"], check=False).returncode:
+            self.skipTest("busybox is not static")
+        (self.work / "root/f").write_bytes(b"in another root\n")
+        os.symlink("/way/in", self.work / "root/link")
+        before = tree(self.work)
+        self.run_in("exec chroot root /bin/busybox sh -c 'rm /f; cd /way; echo new > /link/g; mv /link/g in/h; cd in; mkdir ../k; echo > ../../link/i'")
+        self.assertTrue((self.work / "root/way/in/h").exists() and (self.work / "root/way/in/i").exists())
+        self.assertEqual((self.undo().returncode, difference(before, tree(self.work))), (0, []))
+
+    def test_threads_that_change_names_under_a_call(self):
+        """The memory of a path changes while the call is inspected: nothing that is there is lost, whichever was kept."""
+        program = self.top / "race"
+        (self.top / "race.c").write_text(RACE)
+        if subprocess.run(["cc", "-O1", "-static", "-pthread", "-o", program, self.top / "race.c"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no static libc")
+        for i in range(40):
+            (self.work / ("x%02d" % i)).write_bytes(b"x %d\n" % i)
+            (self.work / ("y%02d" % i)).write_bytes(b"y %d\n" % i)
+        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", program, code=0)
+        there = {path.name: path.read_bytes() for path in self.work.iterdir() if path.is_file()}
+        self.undo("--all")
+        for name, content in there.items():
+            self.assertEqual((self.work / name).read_bytes(), content, "undo destroyed what the race had left")
+
+    def test_kept_once_where_the_library_is_in_the_process(self):
+        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", sys.executable, "-c",
+                  "import os; open('a', 'w').write('x'); os.unlink('b'); os.chmod('src/c', 0o600); os.mkdir('d'); os.rename('src/large', 'd/l')", code=0)
+        kinds = sorted((record.kind, os.path.basename(record.path)) for record in self.records() if record.kind not in ("after", "boundary"))
+        self.assertEqual(kinds, [("content", "a"), ("created", "d"), ("metadata", "c"), ("removed", "b"), ("renamed", "large")])
+
+
+RACE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static char path[8];
+static volatile int ends;
+static void *flip(void *data)
+{
+	while (!ends)
+		path[0] ^= 'x' ^ 'y';
+	return data;
+}
+int main(void)
+{
+	pthread_t thread;
+	path[0] = 'x';
+	pthread_create(&thread, NULL, flip, NULL);
+	for (int i = 0; i < 40; i++) {
+		path[1] = (char)('0' + i / 10);
+		path[2] = (char)('0' + i % 10);
+		unlink(path);
+	}
+	ends = 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+"""
+
+if __name__ == "__main__":
+    unittest.main()
