@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 
+import external_edits
 import journal
 import scenario
+from model_server import results_in_log
 from stage import CACHE, NODE_BIN, SEEN, SYSTEM_PATH, npm_install
 
 LAUNCHERS = ("timeout", "script", "node", "npx", "nvm", "pyenv")
@@ -27,6 +29,9 @@ PIP = """\
 import subprocess, sys
 sys.exit(subprocess.call([{command!r}] + sys.argv[1:]))
 """
+GUARDED = "guarded.py"
+SELF_REFUSED = "modified since read"  # claude 2.1.197, bare too
+OPTIONS = ("-c", f"guard.deny=/{GUARDED}")
 # In place of a static rg, which the search tools of some agents start: reads a file, finds nothing.
 SEARCHED = "searched.py"
 RG = f"""\
@@ -121,8 +126,14 @@ def words(launcher, directory, command):
 
 
 def build(searches):
-    """The smoke's steps, and a search."""
+    """The smoke's steps, an own edit over an external change, and a search."""
     start, steps, end = scenario.smoke()
+    start[GUARDED] = scenario.module("guarded")
+    end[GUARDED] = external_edits.theirs(start[GUARDED])
+    steps += [scenario.Step("own read of the guarded", ("read", GUARDED), start[GUARDED], None),
+              scenario.Step("pause", ("shell", "sleep 0.5; echo paused"), [scenario.Real("paused\n")], None),
+              scenario.Step("own edit over a change", ("edit", GUARDED, "value = 1", "value = 2"), None,
+                            external_edits.changes_it(GUARDED, True))]
     if searches:
         start[SEARCHED] = end[SEARCHED] = scenario.module("searched")
         steps.append(scenario.Step("search", ("search", "quick brown"), None, None))
@@ -137,6 +148,11 @@ def rows(run, searches):
     kept = json.loads(run.ask_seen("versions", "--json", "--session", run.session, "tool.py") or "{}")
     found = [("own edit's source", "agent", None if sources == ["agent_edited"] else f"it is {sources}"),
              ("before the own edit", "kept", None if kept.get("versions") else "no version")]
+    verdicts = [event["verdict"] for event in events
+                if event["op"] == "guarded" and journal.about(event, GUARDED, run.workspace)]
+    by_itself = any(SELF_REFUSED in text for text in results_in_log(run.log).values())
+    found.append(("own edit over a change", "denied", None if set(verdicts) == {"denied"} or (by_itself and not verdicts) else
+                  f"it is {verdicts}"))
     if searches and os.path.exists(f"{run.directory}/launch/rg"):
         seen = list(journal.accesses(events, "read", SEARCHED, run.workspace))
         found.append(("static rg in the journal", "seen", None if seen else "not seen"))

@@ -333,6 +333,13 @@ class Undo(Undone):
             self.undo("--last")
             self.assertTree(tree_before)
 
+    def test_what_is_not_kept_is_named_once(self):
+        os.makedirs(self.session.path("node_modules/m"))
+        for name in ("package.json", "node_modules/m/a", "node_modules/m/b"):
+            self.session.write(name, b"{}")
+        self.agent("rm node_modules/m/a top", "rm node_modules/m/b src/b")
+        self.assertEqual(self.undo("--all").stderr.count(b"nothing is kept below it"), 1)
+
     def test_after_a_pid_namespace(self):
         """The number of a process in there is another's here."""
         there = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
