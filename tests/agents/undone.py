@@ -30,30 +30,28 @@ SHELL = (("rm -r", "rm -r src"),
          ("git clean", "git clean -fdxq"))
 
 
-def build(is_own_kept):
-    """Returns (files at the start, steps).  is_own_kept: the library sees the agent's own edits; what only the supervisor sees is not kept."""
+def build():
+    """Returns (files at the start, steps)."""
     s = scenario.Script()
     for index in range(10):
         s.files[f"src/m{index}.py"] = scenario.module(f"m{index}")
     for name in ("src/deep/inner.py", "top.py", "own.py", "whole.py", "late.py"):
         s.files[name] = scenario.module(name)
     start = dict(s.files)
-    if is_own_kept:
-        s.read("own read", "own.py")
-        s.pause()
-        s.edit("own edit", "own.py", "value = 1", "value = 2")
-        s.pause()  # an own action ends where a command begins
-        s.read("own read before rewrite", "whole.py")
-        s.pause()
-        s.write("own rewrite", "whole.py", scenario.module("rewritten"))
-        s.pause()
-        s.write("own new file", "new.txt", "new\n")
+    s.read("own read", "own.py")
+    s.pause()
+    s.edit("own edit", "own.py", "value = 1", "value = 2")
+    s.pause()  # an own action ends where a command begins
+    s.read("own read before rewrite", "whole.py")
+    s.pause()
+    s.write("own rewrite", "whole.py", scenario.module("rewritten"))
+    s.pause()
+    s.write("own new file", "new.txt", "new\n")
     for name, command in SHELL:
         s.shell(name, f"{command} && echo done", "done\n")
-    if is_own_kept:
-        s.read("own read, later", "late.py")
-        s.pause()
-        s.edit("own edit, later", "late.py", "value = 1", "value = 2")
+    s.read("own read, later", "late.py")
+    s.pause()
+    s.edit("own edit, later", "late.py", "value = 1", "value = 2")
     return start, s.steps
 
 
@@ -70,9 +68,8 @@ def prepare(workspace, directory):
 
 
 def state(path, times=False):
-    """The tree, but for a file of opencode's and kilo's in .git, which they write by raw system calls."""
     return {name: entry for name, entry in tree(path, times).items()
-            if not name.startswith(APPENDED) and name not in (b".git/opencode", b".git/kilo") and (times or name != b".git")}
+            if not name.startswith(APPENDED) and (times or name != b".git")}
 
 
 def rows(run):
