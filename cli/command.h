@@ -19,6 +19,7 @@
 	COMMAND(versions, "kept versions of files", 0) \
 	COMMAND(story, "steps: commands and changes", 0) \
 	COMMAND(diff, "what a session changed", 0) \
+	COMMAND(blame, "who wrote each line of a file", 0) \
 	COMMAND(restore, "bring a kept version back", 0) \
 	COMMAND(undo, "take changes back", 0) \
 	COMMAND(redo, "take the last undo back", 0) \

@@ -8,7 +8,7 @@
  * 	run/          the watcher, the supervisor's start; run, doctor
  * 	agents/       hooks and transcripts of agents; hooks; demo_agent.c: the agent of scripts/run
  * 	files/        files, check, changed, edited, mention, forget, context, answer
- * 	undo/         steps, what they changed; story, diff; kept versions; versions, restore
+ * 	undo/         steps, what they changed; story, diff, blame; kept versions; versions, restore
  * 	export/       export, a file for each format
  * 	replay/       replay, a file for each format of transcripts
  * 	report/       report: gathered by report.c, written by report_print.c, report_json.c, report_html.c

@@ -193,45 +193,83 @@ static int add_change(struct file_history *history, const struct tree_record *re
 	return 0;
 }
 
+/* The one that was added last; NULL: there is none, or `error`. */
+static struct file_change *last_of(const struct file_history *history, int error)
+{
+	return history->count && error == 0 ? &history->changes[history->count - 1] : NULL;
+}
+
+static int note_arrived(const struct tree_records *records, struct file_history *history,
+			const struct tree_record *record)
+{
+	const struct file_state nothing = { .known = true };
+	struct file_change *last = last_of(history, 0);
+	int error = 0;
+
+	if (!last || last->record->kind != PACK_REPLACED) {
+		error = add_change(history, record, &nothing);
+		last = last_of(history, error);
+	}
+	if (last) {
+		last->after = state_of(record);
+		last->after.content = left_elsewhere(records, record);
+	}
+	return error;
+}
+
+static int note_left(struct file_history *history, const struct tree_record *record)
+{
+	const struct file_state unknown = { .known = false };
+	struct file_state state = state_of(record);
+	struct file_change *last = last_of(history, 0);
+	int error = 0;
+
+	if (!last)
+		return 0;
+	const struct file_state *before = &last->after;
+	if (!state.content && before->known && before->exists &&
+	    before->state.ino == state.state.ino &&
+	    before->state.size_bytes == state.state.size_bytes)
+		state.content = before->content; /* its metadata was set */
+	if (before->known && !file_state_is(before, &state) && state.content != before->content) {
+		error = add_change(history, record, &unknown);
+		last = last_of(history, error);
+		if (last)
+			last->continues = true;
+	}
+	if (last)
+		last->after = state;
+	return error;
+}
+
 static int note_event(const struct tree_records *records, struct file_history *history,
 		      const struct event *event)
 {
-	struct file_change *last = history->count ? &history->changes[history->count - 1] : NULL;
-	struct file_state state = state_of(event->record);
-	const struct file_state nothing = { .known = true };
+	const struct tree_record *record = event->record;
+	const struct file_state state = state_of(record), nothing = { .known = true };
+	struct file_change *last = last_of(history, 0);
 	int error = 0;
 
 	switch (event->role) {
 	case ROLE_FOUND:
-		error = add_change(history, event->record, &state);
-		if (error == 0 && event->record->kind == PACK_REMOVED)
-			history->changes[history->count - 1].after = nothing;
+		error = add_change(history, record, &state);
+		last = last_of(history, error);
+		if (last && record->kind == PACK_REMOVED)
+			last->after = nothing;
 		break;
 	case ROLE_MADE:
-		error = add_change(history, event->record, &nothing);
+		error = add_change(history, record, &nothing);
 		break;
 	case ROLE_ARRIVED:
-		if (!last || last->record->kind != PACK_REPLACED) {
-			error = add_change(history, event->record, &nothing);
-			last = error ? NULL : &history->changes[history->count - 1];
-		}
-		if (last) {
-			last->after = state;
-			last->after.content = left_elsewhere(records, event->record);
-		}
+		error = note_arrived(records, history, record);
 		break;
 	case ROLE_LEFT:
-		if (last && !state.content && last->after.known && last->after.exists &&
-		    last->after.state.ino == state.state.ino &&
-		    last->after.state.size_bytes == state.state.size_bytes)
-			state.content = last->after.content; /* its metadata was set */
-		if (last)
-			last->after = state;
+		error = note_left(history, record);
 		break;
 	case ROLE_SET:
 		/* Set by another one than left it: what its AFTER tells is no writer's. */
 		if (last && last->after.known && !file_state_is(&last->after, &state))
-			error = add_change(history, event->record, &state);
+			error = add_change(history, record, &state);
 		break;
 	}
 	return error;

@@ -23,6 +23,8 @@ struct file_state {
 struct file_change {
 	const struct tree_record *record; /* the first of the call: who, and when */
 	struct file_state before, after;
+	/* Written again at the same boundary: what was found then is not on record. */
+	bool continues;
 };
 
 struct file_history {

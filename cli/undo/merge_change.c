@@ -77,8 +77,9 @@ static int merge_ranges(const struct tree_records *records, const struct tree_ra
 		}
 		while (first > 0 &&
 		       tree_range_selects(records, range, history->changes[first - 1].record) &&
-		       file_state_is(&history->changes[first - 1].after,
-				     &history->changes[first].before))
+		       (history->changes[first].continues ||
+			file_state_is(&history->changes[first - 1].after,
+				      &history->changes[first].before)))
 			first--;
 		error = merge_range(records, &history->changes[first], last, label, text,
 				    conflicts);

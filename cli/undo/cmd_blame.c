@@ -1,0 +1,303 @@
+/*
+ * `seen blame`: who wrote each line of a file.
+ */
+#define XXH_INLINE_ALL
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <xxhash.h>
+
+#include "cli/base/argument.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/pager.h"
+#include "cli/base/text.h"
+#include "cli/command.h"
+#include "cli/session/session_command.h"
+#include "cli/undo/blame.h"
+#include "cli/undo/patch.h"
+#include "cli/undo/story_print.h"
+#include "cli/undo/undo_session.h"
+#include "tracker/path/path.h"
+
+enum { WHO_COLUMNS = 30, ID_BYTES = 41 };
+
+static const char *session_name;
+static bool json, porcelain;
+
+static const struct option_spec SPECS[] = {
+	{ "--porcelain", NULL, "for programs, in the form of git blame --porcelain", &porcelain,
+	  NULL },
+	{ "--json", NULL, "one JSON document, seen/blame/1", &json, NULL },
+	{ "--session", "ID", "of this session; default: the newest of the workspace", NULL,
+	  &session_name },
+};
+
+static const struct options OPTIONS = {
+	.usage = "blame [OPTION...] FILE",
+	.summary = "Each line of a text file with the step that wrote it, or that it was there "
+		   "before the session, came from an external program, or that its writer is not "
+		   "known. Lines are followed through edits and renames.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+	.words_between = true,
+};
+
+struct blaming {
+	const struct undo_session *session;
+	const char *path; /* absolute */
+	const struct blame *blame;
+};
+
+static const char *name_of(const struct blaming *blaming)
+{
+	size_t length = strlen(blaming->session->workspace);
+
+	return argument_is_below(blaming->path, blaming->session->workspace) && length > 1
+		       ? blaming->path + length + 1
+		       : blaming->path;
+}
+
+/* What stands for an origin where it has no command. */
+static const char *who_of(const struct blame_origin *origin)
+{
+	static const char *const TEXTS[BLAME_KIND_COUNT] = {
+		[BLAME_BEFORE] = "before the session",
+		[BLAME_STEP] = "",
+		[BLAME_UNDO] = "seen undo",
+		[BLAME_EXTERNAL] = "an external program",
+		[BLAME_UNKNOWN] = "not known",
+	};
+	return origin->kind == BLAME_STEP ? origin->step->text : TEXTS[origin->kind];
+}
+
+/* The bytes of a line, without its newline. */
+static const char *next_line(const struct blame *blame, const char **at, size_t *ret_length)
+{
+	const char *line = *at, *end = blame->text + blame->size_bytes;
+	const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+
+	*ret_length = newline ? (size_t)(newline - line) : (size_t)(end - line);
+	*at = newline ? newline + 1 : end;
+	return line;
+}
+
+/* ---- for people ---- */
+
+static void print_line(const struct blame_origin *origin, size_t number, int digits,
+		       const char *line, size_t length)
+{
+	char step[16] = "-", clock[STORY_WORD_BYTES] = "-", day[STORY_WORD_BYTES];
+	char who[4 * STEP_TEXT_BYTES + 8], *text = strndup(line, length);
+	char *shown = text ? malloc(4 * length + 1) : NULL;
+
+	if (origin->step)
+		(void)snprintf(step, sizeof(step), "%u", origin->step->number);
+	if (origin->time_ns)
+		story_clock(origin->time_ns, clock, day);
+	if (path_escape(who_of(origin), who, sizeof(who)) < 0)
+		who[0] = '\0';
+	if (shown && path_escape(text, shown, 4 * length + 1) < 0)
+		shown[0] = '\0';
+	(void)printf("%4s %-8s %-*.*s %*zu) %s\n", step, clock, WHO_COLUMNS, WHO_COLUMNS, who,
+		     digits, number, shown ? shown : "");
+	free(text);
+	free(shown);
+}
+
+static void print_text(const struct blaming *blaming)
+{
+	const struct blame *blame = blaming->blame;
+	const char *at = blame->text;
+	int digits = snprintf(NULL, 0, "%zu", blame->count);
+
+	for (size_t i = 0; i < blame->count; i++) {
+		size_t length;
+		const char *line = next_line(blame, &at, &length);
+		print_line(&blame->origins[blame->lines[i].origin], i + 1, digits, line, length);
+	}
+}
+
+/* ---- as git ---- */
+
+/* Stands in the place of a commit. */
+static void id_of(const struct blaming *blaming, const struct blame_origin *origin,
+		  char ret_id[ID_BYTES])
+{
+	XXH128_hash_t hash = XXH3_128bits_withSeed(
+		blaming->session->name, strlen(blaming->session->name),
+		(uint64_t)origin->kind << 32 | origin->operation);
+
+	(void)snprintf(ret_id, ID_BYTES, "%08x%016llx%016llx",
+		       origin->step ? origin->step->number : 0, (unsigned long long)hash.high64,
+		       (unsigned long long)hash.low64);
+	if (origin->kind == BLAME_UNKNOWN)
+		memset(ret_id, '0', ID_BYTES - 1);
+}
+
+static void print_head(const struct blaming *blaming, const struct blame_origin *origin)
+{
+	static const char *const ROLES[] = { "author", "committer" };
+	char summary[4 * STEP_TEXT_BYTES + 8];
+	const char *author = origin->kind != BLAME_STEP ? who_of(origin)
+			     : origin->step->by_agent   ? "agent"
+							: "command";
+
+	for (int i = 0; i < 2; i++)
+		(void)printf("%s %s\n%s-mail <%s>\n%s-time %llu\n%s-tz +0000\n", ROLES[i], author,
+			     ROLES[i], blame_kind_name(origin->kind), ROLES[i],
+			     (unsigned long long)(origin->time_ns / 1000000000u), ROLES[i]);
+	if (path_escape(who_of(origin), summary, sizeof(summary)) < 0)
+		summary[0] = '\0';
+	(void)printf("summary %s\n%sfilename ", summary,
+		     origin->kind == BLAME_BEFORE ? "boundary\n" : "");
+	patch_name_write(stdout, "", name_of(blaming));
+	(void)putchar('\n');
+}
+
+static int print_porcelain(const struct blaming *blaming)
+{
+	const struct blame *blame = blaming->blame;
+	bool *was_shown = calloc(blame->origin_count + 1, sizeof(*was_shown));
+	const char *at = blame->text;
+
+	if (!was_shown)
+		return EXIT_CODE_OUTPUT;
+	for (size_t i = 0, group = 0; i < blame->count; i++) {
+		uint32_t origin = blame->lines[i].origin;
+		char id[ID_BYTES];
+		size_t length;
+		const char *line = next_line(blame, &at, &length);
+		id_of(blaming, &blame->origins[origin], id);
+		(void)printf("%s %u %zu", id, blame->lines[i].number, i + 1);
+		if (i >= group) {
+			for (group = i + 1;
+			     group < blame->count && blame->lines[group].origin == origin; group++)
+				;
+			(void)printf(" %zu", group - i);
+		}
+		(void)putchar('\n');
+		if (!was_shown[origin])
+			print_head(blaming, &blame->origins[origin]);
+		was_shown[origin] = true;
+		(void)putchar('\t');
+		(void)fwrite(line, 1, length, stdout);
+		(void)putchar('\n');
+	}
+	free(was_shown);
+	return EXIT_CODE_OK;
+}
+
+/* ---- JSON ---- */
+
+static json_t *origin_json(const struct blame_origin *origin)
+{
+	json_t *object = json_object();
+	bool is_step = origin->step != NULL;
+
+	(void)json_object_set_new(object, "kind", json_string(blame_kind_name(origin->kind)));
+	(void)json_object_set_new(object, "step",
+				  is_step ? json_integer(origin->step->number) : json_null());
+	(void)json_object_set_new(object, "command",
+				  is_step ? text_json(origin->step->text) : json_null());
+	(void)json_object_set_new(object, "by_agent",
+				  is_step ? json_boolean(origin->step->by_agent) : json_null());
+	(void)json_object_set_new(object, "process",
+				  is_step ? json_integer(origin->process) : json_null());
+	(void)json_object_set_new(object, "pid", is_step ? json_integer(origin->pid) : json_null());
+	(void)json_object_set_new(object, "time", text_json_time(origin->time_ns));
+	return object;
+}
+
+static int print_json(const struct blaming *blaming)
+{
+	const struct blame *blame = blaming->blame;
+	json_t *document = json_object(), *origins = json_array(), *lines = json_array();
+
+	for (size_t i = 0; i < blame->origin_count; i++)
+		(void)json_array_append_new(origins, origin_json(&blame->origins[i]));
+	for (size_t i = 0; i < blame->count; i++)
+		(void)json_array_append_new(lines, json_integer(blame->lines[i].origin));
+	(void)json_object_set_new(document, "schema", json_string("seen/blame/1"));
+	(void)json_object_set_new(document, "session", text_json(blaming->session->name));
+	(void)json_object_set_new(document, "workspace", text_json(blaming->session->workspace));
+	(void)json_object_set_new(document, "path", text_json(name_of(blaming)));
+	(void)json_object_set_new(document, "origins", origins);
+	(void)json_object_set_new(document, "lines", lines);
+	return text_json_print(document) < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+}
+
+/* ---- the command ---- */
+
+static int print(const struct blaming *blaming)
+{
+	if (json)
+		return print_json(blaming);
+	if (porcelain)
+		return print_porcelain(blaming);
+	pager_start();
+	print_text(blaming);
+	pager_finish();
+	return EXIT_CODE_OK;
+}
+
+static int run(const struct undo_session *session, const char *path)
+{
+	struct tree_records records;
+	struct blame blame = { .count = 0 };
+	int error = tree_records_read(session->undo, &records);
+
+	if (error == 0)
+		error = blame_read(&records, &session->steps, path, &blame);
+	const struct blaming blaming = { session, path, &blame };
+	int code = error == 0 ? print(&blaming) : EXIT_CODE_NOTHING;
+	if (error < 0)
+		message("%s: %s", name_of(&blaming),
+			error == -EINVAL ? "it is no text" : strerror(-error));
+	else if (records.damaged)
+		message("%llu of the undo records are damaged, and left out",
+			(unsigned long long)records.damaged);
+	blame_free(&blame);
+	tree_records_close(&records);
+	return code;
+}
+
+static const char *refuse(char **words)
+{
+	if (json && porcelain)
+		return "--json and --porcelain: one of them";
+	return words[0] && !words[1] ? NULL : "blame takes one FILE";
+}
+
+int cmd_blame(int argc, char **argv)
+{
+	const struct session_command command = {
+		.options = &OPTIONS,
+		.name = &session_name,
+		.words_max = SESSION_COMMAND_ANY,
+		.refuse = refuse,
+	};
+	struct parsed parsed = { .config = NULL };
+	struct undo_session session;
+	char path[SEGMENT_PATH_BYTES], **words;
+	int code;
+
+	if (session_command_parse(&command, argc, argv, &parsed, &words, &code) == 0) {
+		int error = argument_path(words[0], path, sizeof(path));
+		if (error < 0) {
+			message("%s: %s", words[0], strerror(-error));
+			code = EXIT_CODE_USAGE;
+		} else {
+			code = undo_session_find(parsed.config, session_name, &session);
+			if (code == EXIT_CODE_OK) {
+				code = run(&session, path);
+				undo_session_close(&session);
+			}
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

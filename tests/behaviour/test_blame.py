@@ -1,0 +1,152 @@
+"""seen blame: each line's writer, through edits and renames; no line of a person's is given to an agent."""
+import json
+import os
+import random
+import sys
+import threading
+import time
+import unittest
+
+from driver import Case
+from test_story import AGENT
+
+LONG = os.environ.get("SEEN_LONG") == "1"
+EDITS = 10000 if LONG else 120
+LINES = 5  # that an edit writes at most
+
+# One step of a writer: replaces lines of a file by others.
+EDIT = """import json, sys
+name, edits = json.load(open(sys.argv[1]))
+lines = open(name).read().split("\\n")[:-1]
+for old, new in edits:
+    at = lines.index(old)
+    lines[at:at + 1] = new
+open(name, "w").write("".join(line + "\\n" for line in lines))
+"""
+# The agent's own action, and how it asks the person.
+OWN = "sys.argv = ['', {path!r}]; exec(open({edit!r}).read())"
+ASK = "import os, time\nopen({path!r} + '.please', 'w').close()\nwhile os.path.exists({path!r} + '.please'): time.sleep(0.002)"
+
+
+class Blame(Case):
+    def run_steps(self, *steps):
+        (self.top / "steps").write_text(json.dumps(steps))
+        (self.top / "stepper.py").write_text(AGENT)
+        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"), str(self.top / "steps"), code=0)
+
+    def blame(self, name):
+        document = self.json("blame", "--session", "s", name)
+        self.validate_by("blame.schema.json", [document])
+        lines = (self.work / name).read_text().splitlines()
+        self.assertEqual(len(lines), len(document["lines"]))
+        return [(line, document["origins"][origin]) for line, origin in zip(lines, document["lines"])]
+
+    def kinds(self, name):
+        return [(line, origin["step"] or origin["kind"]) for line, origin in self.blame(name)]
+
+    def test_renames_removals_and_undo(self):
+        self.file("a", b"one\ntwo\nthree\n")
+        self.file("untouched", b"x\n")
+        self.run_steps("sed -i s/two/2/ a", "mv a b", "printf '4\\n5\\n' >> b", "sed -i /^one$/d b; mkdir d; mv b d/c")
+        expected = [("2", 1), ("three", "before_session"), ("4", 3), ("5", 3)]
+        self.assertEqual(self.kinds("d/c"), expected)
+        self.assertEqual(self.kinds("untouched"), [("x", "before_session")])
+        with open(self.work / "d/c", "a") as file:
+            file.write("person\n")
+        self.assertEqual(self.kinds("d/c"), [*expected, ("person", "external")])
+        self.seen("blame", "--session", "s", "nosuch", code=1)
+        self.seen("blame", "--session", "s", code=2)
+        text = self.seen("blame", "--session", "s", "d/c", code=0).stdout.decode()
+        self.assertRegex(text.splitlines()[0], r"^ +1 \d\d:\d\d:\d\d sed -i s/two/2/ a +1\) 2$")
+
+    def test_porcelain(self):
+        self.file("a", b"one\ntwo\n")
+        self.run_steps("echo three >> a")
+        lines = self.seen("blame", "--session", "s", "--porcelain", "a", code=0).stdout.decode().split("\n")
+        heads = [line.split() for line in lines if len(line.split()) in (3, 4) and len(line.split()[0]) == 40]
+        self.assertEqual([head[1:] for head in heads], [["1", "1", "2"], ["2", "2"], ["3", "3", "1"]])
+        self.assertEqual([line[1:] for line in lines if line.startswith("\t")], ["one", "two", "three"])
+        self.assertIn("summary echo three >> a", lines)
+        self.assertEqual(lines.count("boundary"), 1)
+        self.assertEqual(lines.count("filename a"), 2)
+
+    def plan(self, chance):
+        """Writers' edits of some files, and who wrote each line that is there in the end."""
+        truth = {f"f{number}": [(f"{number} first {line}", "before", 0) for line in range(60)] for number in range(4)}
+        for name, lines in truth.items():
+            self.file(name, "".join(text + "\n" for text, _, _ in lines).encode())
+        steps, serial, written = [], 0, {}
+        while serial < EDITS:
+            name, writer = chance.choice(list(truth)), chance.choice(("own", "command", "formatter", "person"))
+            number, lines, edits = len(steps) + 1, truth[name], []
+            if (writer, name) in written and writer == "own":
+                writer = "command"  # what one own action writes twice is not known
+            for _ in range(chance.randrange(1, LINES)):
+                at = chance.randrange(len(lines))
+                old = lines[at][0]
+                if any(old in new for _, new in edits):
+                    continue
+                serial += 1
+                new = ["    " + old] if writer == "formatter" else [f"{writer} {serial}"]
+                if writer != "formatter" and chance.random() < 0.4:
+                    new = [old, *new] if chance.random() < 0.7 or len(lines) < 40 else []
+                edits.append((old, new))
+                lines[at:at + 1] = [entry for text in new for entry in ([lines[at]] if text == old else [(text, writer, number)])]
+            if writer != "person":
+                written = {("own", name): True, **written} if writer == "own" else {}
+            path = str(self.top / f"edit{number}")
+            with open(path, "w") as file:
+                json.dump([name, edits], file)
+            edit = str(self.top / "edit.py")
+            steps.append([OWN.format(path=path, edit=edit)] if writer == "own" else [ASK.format(path=path)] if writer == "person"
+                         else f"{sys.executable} {edit} {path}")
+        return truth, steps
+
+    def person(self, count, ended):
+        for number in range(1, count + 1):
+            path = self.top / f"edit{number}.please"
+            while not ended.is_set() and not path.exists() and not (self.top / f"edit{number + 1}.please").exists():
+                if number in self.others:
+                    break
+                time.sleep(0.002)
+            if path.exists():
+                name, edits = json.loads((self.top / f"edit{number}").read_text())
+                lines = (self.work / name).read_text().splitlines()
+                for old, new in edits:
+                    at = lines.index(old)
+                    lines[at:at + 1] = new
+                (self.work / name).write_text("".join(line + "\n" for line in lines))
+                path.unlink()
+
+    def test_random_edits_of_agents_formatters_and_people(self):
+        (self.top / "edit.py").write_text(EDIT)
+        truth, steps = self.plan(random.Random(11))
+        self.others = {number for number, step in enumerate(steps, 1) if isinstance(step, str) or "please" not in step[0]}
+        ended = threading.Event()
+        person = threading.Thread(target=self.person, args=(len(steps), ended))
+        person.start()
+        try:
+            self.run_steps(*steps)
+        finally:
+            ended.set()
+            person.join()
+        commands = {step["command"]: step["number"] for step in self.json("story", "--session", "s")["steps"] if step["kind"] == "command"}
+        numbers = [commands.get(step) if isinstance(step, str) else None for step in steps]
+        right = agents = 0
+        for name, lines in truth.items():
+            blamed = self.blame(name)
+            self.assertEqual([line for line, _ in blamed], [text for text, _, _ in lines])
+            for (line, origin), (_, writer, number) in zip(blamed, lines):
+                if writer in ("person", "before"):
+                    self.assertNotEqual(origin["kind"], "step", (name, line, origin))
+                    continue
+                agents += 1
+                before = max((found for found in numbers[:number - 1] if found), default=0)
+                behind = min((found for found in numbers[number:] if found), default=1 << 30)
+                right += origin["step"] == numbers[number - 1] if writer != "own" else bool(origin["step"]) and before < origin["step"] < behind
+        self.assertGreater(agents, 30)
+        self.assertGreaterEqual(right / agents, 0.99)
+
+
+if __name__ == "__main__":
+    unittest.main()
