@@ -22,6 +22,7 @@ TESTS = {
     "versions_store": (),
     "exec_supervised": ("OrdinaryUser.test_privileges",),
     "exec_killed": ("Killed.test_viewer",),
+    "exec_confined": (),
     "undo_kept": ("Unreadable",),
     "undo": ("Harm.test_read_only_directories",),
     "damaged": (),
