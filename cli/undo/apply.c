@@ -11,8 +11,7 @@
 #include "cli/undo/apply_make.h"
 #include "cli/undo/apply_meta.h"
 #include "cli/undo/apply_remove.h"
-
-enum { STAGING_BYTES = PACK_PATH_BYTES_MAX + 1 };
+#include "cli/undo/schedule_stage.h"
 
 static int do_kind(struct doing *doing)
 {
@@ -160,11 +159,10 @@ static void count(const struct schedule *plan, struct apply_result *result)
 static int apply(struct applying *applying, int plan_fd, const char *workspace,
 		 struct apply_result *result)
 {
-	char staging[STAGING_BYTES];
+	char staging[SCHEDULE_STAGED_BYTES];
 	bool staged = has_staging(applying->plan);
 
-	(void)snprintf(staging, sizeof(staging), "%s/.seen-undo.%u", workspace,
-		       (unsigned)applying->plan->head.number);
+	schedule_stage_directory(workspace, applying->plan->head.number, staging);
 	result->error = staged ? make_staging(applying, staging) : 0;
 	if (applying->again)
 		apply_reclose_directories(applying);
@@ -207,6 +205,9 @@ int apply_plan(struct schedule *plan, const struct tree_records *records, int di
 	operation_log_close(&applying->log);
 	places_close(&applying->places);
 	free(applying);
+	/* What `seen redo` brings back is on disk when the undo counts as done. */
+	if (ret_result->error == 0)
+		ret_result->error = operation_log_sync(directory, plan->head.number);
 	if (ret_result->error == 0)
 		ret_result->error = operation_set_state(directory, plan->head.number,
 							ret_result->skipped || ret_result->failed

@@ -310,7 +310,10 @@ int apply_make(struct doing *doing)
 		error = log_and_install(doing);
 	if (error != DOING_DONE)
 		(void)unlinkat(doing->directory, doing->temporary, 0);
-	return error;
+	/* A mount point keeps its name: a file is written in place. */
+	bool in_place = error == -EBUSY && doing->item->kind == SCHEDULE_SWAP &&
+			S_ISREG(doing->now.mode) && S_ISREG(doing->item->wanted.mode);
+	return in_place ? apply_write(doing) : error;
 }
 
 /* ---- in place ---- */

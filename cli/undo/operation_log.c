@@ -69,6 +69,39 @@ void operation_log_close(struct operation_log *log)
 	*log = (struct operation_log){ .directory = -1, .part = -1 };
 }
 
+int operation_log_sync(int directory, uint32_t number)
+{
+	char name[OPERATION_NAME_BYTES];
+	int error = 0;
+
+	operation_name(number, name);
+	int log = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int copy = log < 0 ? -1 : openat(log, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+	if (!stream) {
+		error = -errno;
+		if (copy >= 0)
+			(void)close(copy);
+	}
+	for (struct dirent *entry; stream && error == 0 && (entry = readdir(stream));) {
+		uint32_t part;
+		int fd = pack_is_part_name(entry->d_name, &part)
+				 ? openat(log, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+				 : -1;
+		if (fd >= 0 && fdatasync(fd) < 0)
+			error = -errno;
+		if (fd >= 0)
+			(void)close(fd);
+	}
+	if (error == 0 && fsync(log) < 0)
+		error = -errno;
+	if (stream)
+		(void)closedir(stream);
+	if (log >= 0)
+		(void)close(log);
+	return error;
+}
+
 /* ---- places ---- */
 
 static uint64_t size_of(const struct operation_note *note)

@@ -39,6 +39,10 @@ struct operation_note {
 int operation_log_open(int directory, uint32_t number, struct operation_log *ret_log);
 void operation_log_close(struct operation_log *log);
 
+/* operation_log_sync(): the records of an operation, with the small contents in them, are on disk when
+ * it returns 0; or a negative errno. */
+int operation_log_sync(int directory, uint32_t number);
+
 /* operation_log_keep(): fills in `held`, `version`, `content` of a note, and its place, with the
  * content of a file that is about to be changed or removed.
  *

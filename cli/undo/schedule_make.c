@@ -10,19 +10,11 @@
 #include "cli/undo/schedule_adjust.h"
 #include "cli/undo/schedule_judge.h"
 #include "cli/undo/schedule_links.h"
+#include "cli/undo/schedule_stage.h"
 
 enum { STAGED_BYTES = PACK_PATH_BYTES_MAX + 1 };
 
 /* ---- items ---- */
-
-/* Where what has a name now waits for its place. */
-static void staged_path(const struct making *making, const struct tree_change *change,
-			char *ret_path)
-{
-	(void)snprintf(ret_path, STAGED_BYTES, "%s/.seen-undo.%u/%zu", making->options->workspace,
-		       (unsigned)making->options->number,
-		       (size_t)(change - making->changes->changes));
-}
 
 /* ---- a name ---- */
 
@@ -44,7 +36,7 @@ static int note(struct making *making, enum schedule_verb verb, const struct tre
 /* What has the name now goes.  ret_stays: it stays, and becomes what it was. */
 static int make_leave(struct making *making, const struct tree_change *change, bool *ret_stays)
 {
-	char staged[STAGED_BYTES];
+	char staged[SCHEDULE_STAGED_BYTES];
 	const struct tree_entry *was = &change->before, *now = &change->after;
 
 	*ret_stays = false;
@@ -53,7 +45,7 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 	if (change->moved_from) {
 		if (making_carrier(making, change))
 			return 0;
-		staged_path(making, change, staged);
+		schedule_stage_path(making, change, staged);
 		return making_add(making, SCHEDULE_STAGE, change->path, staged, NULL, now);
 	}
 	*ret_stays = was->exists && !change->moved_to && S_ISDIR(was->mode) == S_ISDIR(now->mode);
@@ -68,7 +60,7 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 /* What had the name before is there again. */
 static int make_arrive(struct making *making, const struct tree_change *change, bool stays)
 {
-	char staged[STAGED_BYTES];
+	char staged[SCHEDULE_STAGED_BYTES];
 	const struct tree_entry *was = &change->before;
 	size_t items = making->plan->count;
 	int error = 0;
@@ -91,7 +83,7 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 	if (!from || !from->after.exists)
 		return 0;
 	if (!making_carrier(making, from)) {
-		staged_path(making, from, staged);
+		schedule_stage_path(making, from, staged);
 		error = making_add(making, SCHEDULE_PLACE, change->path, staged, NULL,
 				   &from->after);
 		(void)note(making, SCHEDULE_VERB_RENAME, change, from->path);

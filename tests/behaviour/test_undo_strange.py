@@ -2,8 +2,10 @@
 import json
 import os
 import shutil
+import subprocess
+import unittest
 
-from harness import Agent
+from harness import SEEN, Agent, Session
 from test_undo import Undone
 
 
@@ -115,3 +117,30 @@ class Strange(Undone):
         result = self.undo("--all", code=1)
         self.assertIn(b"damaged", result.stderr)
         self.assertTree(after)
+
+
+MOUNTS = r'''
+set -e
+mkdir tm bd d ../other; echo one > file; echo other > ../file
+mount -t tmpfs none tm; mount --bind ../other bd; mount --bind ../file file
+for i in tm bd d; do mkdir $i/e $i/e/f; for j in a b c; do echo $i $j > $i/$j; echo $i $j > $i/e/f/$j; done; done
+list() { find . -type f | sort | xargs md5sum; find . -type d | sort; }
+list > ../before
+"$1" run --quiet --session test -- bash -c 'echo 2 > file; for i in tm bd d; do (cd $i; mv a z; rm b; mv e/f g; mv g/a e/a; echo new > g/a; sed -i s/c/x/ c; mv e g/f); done'
+list > ../after
+"$1" undo --session test --all >&2; list > ../undone
+"$1" redo --session test >&2; list > ../redone
+cmp ../before ../undone; cmp ../after ../redone
+'''
+
+
+@unittest.skipUnless(os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode == 0, "needs mounts")
+class Mounts(unittest.TestCase):
+    def test_other_file_systems_and_bind_mounts_in_the_workspace(self):
+        session = Session()
+        self.addCleanup(session.close)
+        done = subprocess.run(["unshare", "-m", "bash", "-c", MOUNTS, "bash", SEEN], cwd=session.workspace, env=session.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+        self.assertIn(b"restored file\n", done.stderr)
+        self.assertEqual(sorted(os.listdir(session.path("d"))), ["c", "g", "z"])
