@@ -134,7 +134,8 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 {
 	const struct tree_entry *was = &change->before, *now = &change->after;
 
-	if (change->moved_from || change->moved_to || !was->known || was->exists != now->exists)
+	if (change->moved_from || change->moved_to || !was->known || was->exists != now->exists ||
+	    (was->content == TREE_LOST && was->lost == TREE_OPEN))
 		return false;
 	if (!was->exists)
 		return true;

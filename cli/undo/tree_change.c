@@ -12,6 +12,7 @@
 #include "cli/undo/tree_found.h"
 #include "cli/undo/tree_moved.h"
 #include "cli/undo/tree_state.h"
+#include "cli/undo/tree_unseen.h"
 #include "cli/undo/tree_walk.h"
 
 /* A record is written before its call. */
@@ -324,8 +325,12 @@ static int step_back(struct tree_walk *walk, const struct tree_record *record,
 {
 	enum tree_selection selection = selection_of(record, range);
 
-	return selection == TREE_SELECTED ? tree_walk_back(walk, record)
-					  : tree_walk_pass(walk, record, selection == TREE_OTHER);
+	if (selection != TREE_SELECTED)
+		return tree_walk_pass(walk, record, selection == TREE_OTHER);
+	int error = tree_walk_back(walk, record);
+	if (error == 0 && record->kind == PACK_AFTER)
+		tree_unseen_note(walk, record);
+	return error;
 }
 
 void tree_later_init(const struct tree_records *records, struct tree_later *ret_later)
@@ -367,6 +372,8 @@ static int read_range(const struct tree_records *records, size_t first, size_t e
 	ret_changes->borrows_base = true;
 	for (size_t i = end; i > first && error == 0; i--)
 		error = step_back(reading.walk, &records->records[i - 1], range);
+	if (error == 0 && range->from_time_ns)
+		error = tree_unseen_mark(reading.walk, range->from_time_ns);
 	for (size_t i = 0; i < records->count && !reading.base; i++)
 		if (records->records[i].time_ns > reading.end_ns)
 			reading.end_ns = records->records[i].time_ns;

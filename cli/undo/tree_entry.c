@@ -86,6 +86,7 @@ const char *tree_lost_text(enum tree_lost lost)
 		[TREE_NO_FILE] = "it is no regular file",
 		[TREE_FAILED] = "it could not be kept",
 		[TREE_BETWEEN] = "it was changed more than once within one step",
+		[TREE_OPEN] = "a program had it open for writing then: what it was is not known",
 		[TREE_MISSING] = "its record is missing",
 	};
 

@@ -28,6 +28,7 @@ enum tree_lost {
 	TREE_NO_FILE,
 	TREE_FAILED,  /* another error when it was to be kept */
 	TREE_BETWEEN, /* the point is within a step that changed it several times */
+	TREE_OPEN,    /* a program had it open then, and wrote to it by ways that are not seen */
 	TREE_MISSING, /* the record that must have it is damaged, or was removed */
 	TREE_LOST_COUNT,
 };

@@ -15,7 +15,8 @@ static enum tree_lost lost_of(const struct tree_record *record)
 		[PACK_NO_FILE] = TREE_NO_FILE,       [PACK_UNKNOWN] = TREE_FAILED,
 	};
 
-	return record->held == PACK_EARLIER         ? TREE_BETWEEN
+	return record->kind == PACK_AFTER           ? TREE_OPEN
+	       : record->held == PACK_EARLIER       ? TREE_BETWEEN
 	       : record->reason < PACK_REASON_COUNT ? LOST[record->reason]
 						    : TREE_FAILED;
 }
@@ -80,8 +81,10 @@ int tree_state_of_base(struct tree_walk *walk, struct tree_walk *base, const cha
 
 static void set_content(struct tree_entry *entry, const struct tree_record *record)
 {
-	bool held = record->held == PACK_INLINE || record->held == PACK_LINK ||
-		    record->held == PACK_REFLINK || record->held == PACK_COPY;
+	/* an AFTER record stands for what is not known (tree_unseen.h) */
+	bool held = record->kind != PACK_AFTER &&
+		    (record->held == PACK_INLINE || record->held == PACK_LINK ||
+		     record->held == PACK_REFLINK || record->held == PACK_COPY);
 
 	entry->disk_path = NULL;
 	entry->record = NULL;

@@ -248,6 +248,7 @@ static void set_bytes(struct tree_object *object, const struct tree_record *reco
 
 	object->state = record->before;
 	object->bytes = TREE_BYTES_RECORD;
+	object->inode->unseen = NULL;
 	if (!same || (is_held(record) && !is_later_better))
 		object->record = record;
 }
@@ -329,6 +330,7 @@ static int back_metadata(struct tree_walk *walk, struct tree_node *node,
 	}
 	if (record->flags & PACK_GOING)
 		return set_attribute(walk, object, record);
+	object->inode->unseen = NULL; /* what this record's AFTER has is its own time */
 	note_changed(object->inode);
 	object->state = record->before;
 	node->state = TREE_OBJECT;

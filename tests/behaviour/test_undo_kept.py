@@ -4,6 +4,7 @@ import sys
 import unittest
 
 from test_undo import Undone
+from undoing import difference
 
 
 class External(Undone):
@@ -135,6 +136,51 @@ class Attributes(Undone):
     @staticmethod
     def set_by_python(name):
         return "%s -c 'import os; os.setxattr(\"%s\", \"user.later\", b\"1\")'" % (sys.executable, name)
+
+
+class Open(Undone):
+    def test_what_a_stream_wrote_over_a_step_is_not_known(self):
+        """A program writes by libc's streams before and after a step begins: what was there in between is nowhere."""
+        program = """import ctypes, subprocess
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+files = [ctypes.c_void_p(libc.fopen(name, b"a")) for name in (b"top", b"src/a")]
+def put(file):
+    libc.fputs(b"a line\\n", file)
+    libc.fflush(file)
+put(files[0]); put(files[1]); libc.fclose(files[1])
+subprocess.run(["sh", "-c", "echo more >> src/b"])
+put(files[0]); libc.fclose(files[0])
+"""
+        self.session.seen("run", "--quiet", "--via", "preload", "--session", self.session.name, "--", sys.executable, "-c", program)
+        left = self.tree()
+        result = self.undo("--since", "2", code=8)
+        self.assertIn(b"top is left as it is: a program had it open for writing then: what it was is not known", result.stderr)
+        now = self.tree()
+        self.assertEqual((now[b"top"], now[b"src/a"], now[b"src/b"]), (left[b"top"], left[b"src/a"], self.before[b"src/b"]))
+        self.undo("--all")
+        self.assertTree(self.before)
+
+
+class Cleaned(Undone):
+    def test_git_clean_of_all_that_is_ignored(self):
+        """Nothing is left out because .gitignore names it; what can be made again is, and is named."""
+        self.session.write(".gitignore", b"*.log\nout/\n.env\nnode_modules/\n*.o\n")
+        self.agent("git init -q; git add .gitignore src top")
+        for name in ("a.log", "out/deep/result", ".env", "untracked", "node_modules/m/index.js", "package.json", "x.o"):
+            os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
+            self.session.write(name, b"content of %s" % name.encode())
+        before = self.tree()
+        agent = self.session.agent()
+        agent.shell("git clean -fdxq")
+        agent.close()
+        self.assertNotIn(b".env", self.tree())
+        result = self.undo("--last", code=8)
+        self.assertIn(b"node_modules: nothing is kept below it, since it can be made again", result.stderr)
+        self.assertIn(b"x.o is left as it is: it can be made again, and was not kept", result.stderr)
+        now = self.tree()
+        self.assertEqual({name for name in before if name not in now}, {b"node_modules/m", b"node_modules/m/index.js", b"x.o"})
+        self.assertEqual(difference({name: entry for name, entry in before.items() if name in now}, now), [])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+/* Files whose state at a point is not known: see tree_unseen.h. */
+#include "cli/undo/tree_unseen.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* The kernel's times of files lag behind the clock by a tick. */
+#define GRANULE_NS INT64_C(10000000)
+
+void tree_unseen_note(const struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = S_ISREG(record->before.mode)
+					   ? tree_walk_inode(walk, &record->before)
+					   : NULL;
+
+	if (inode && !inode->unseen)
+		inode->unseen = record;
+}
+
+static int mark(struct tree_walk *walk, struct tree_node *node, struct tree_inode *inode)
+{
+	const struct tree_record *record = inode->unseen;
+
+	if (!inode->object) {
+		inode->object = tree_memory_get(walk->memory, sizeof(*inode->object));
+		if (!inode->object)
+			return -ENOMEM;
+		inode->object->inode = inode;
+		inode->object->state = record->before;
+	}
+	inode->object->bytes = TREE_BYTES_RECORD;
+	inode->object->record = record;
+	node->object = inode->object;
+	node->state = TREE_OBJECT;
+	node->bytes = true;
+	if (!node->touched) {
+		node->touched = true;
+		node->records++;
+		node->first_time_ns = node->last_time_ns = record->time_ns;
+		node->process = record->process;
+	}
+	return 0;
+}
+
+int tree_unseen_mark(struct tree_walk *walk, uint64_t point_ns)
+{
+	int error = 0;
+
+	for (struct tree_node *node = walk->names.root; node && error == 0;
+	     node = tree_names_next(node)) {
+		struct tree_inode *inode = node->state == TREE_ABSENT ? NULL
+					   : node->object             ? node->object->inode
+								      : node->inode;
+		if (inode && inode->unseen &&
+		    inode->unseen->before.mtime_ns + GRANULE_NS > (int64_t)point_ns)
+			error = mark(walk, node, inode);
+	}
+	return error;
+}
