@@ -42,6 +42,9 @@ ALL = {
     "undo rewrite": Goal("undo, a rewrite of 4 KiB", "≤ undo off + 15 µs", 15000, "substitute", "more_ns_than", "undo off"),
     "undo tools": Goal("undo, what destroys nothing that is kept", "≤ 1.02 × undo off", 1.02, "substitute", "wall_to", "undo off"),
     "undo room": Goal("undo, room", "≤ 1.1 × the bytes destroyed", 1.1, "substitute", "store to destroyed"),
+    "undo plan time": Goal("undo, a plan for 10⁵ files", "≤ 5 s", 5, "substitute", "plan_s"),
+    "undo plan memory": Goal("undo, a plan for 10⁵ files, memory", "≤ 200 MB", 200, "substitute", "plan_mb"),
+    "undo doing": Goal("undo, 10⁵ files brought back", "≤ 200 µs each: 5,000 a second", 200, "substitute", "us_each"),
 }
 
 
