@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import unittest
 
+from driver import SOURCE, jsonschema
 from harness import SEEN, Agent, Session
 from test_undo import Undone
 
@@ -71,6 +72,21 @@ class Strange(Undone):
         self.assertTree(after)
         self.assertNotRegex(result.stdout, rb"[\x00-\x09\x0b-\x1f\x7f]")
         self.assertIn(b"removed dbad\\xff\\xfe/bad\\xff\\xfe", result.stdout)
+
+    @unittest.skipIf(jsonschema is None, "no python3-jsonschema")
+    def test_json(self):
+        schema = json.loads((SOURCE / "config/data/schema/undo.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        self.agent("mv src moved; chmod 600 hard; rm top", "echo x > moved/a; echo 1 > moved/b")
+        self.session.write("moved/b", b"by the user")
+        kinds = set()
+        for words, code, command in ((("--last", "--dry-run"), 12, "undo"), (("--step", "1"), 12, "undo"), (("--all",), 12, "undo"), ((), 0, "redo")):
+            result = self.undo(*words, "--json", code=code, command=command)
+            document = json.loads(result.stdout)
+            jsonschema.Draft202012Validator(schema).validate(document)
+            self.assertEqual(document["operation"], command)
+            kinds |= {left["kind"] for left in document["left"]} | {change["action"] for change in document["changes"]}
+        self.assertLessEqual({"external", "restore"}, kinds)
 
     def test_a_directory_where_a_file_was(self):
         after = self.agent("rm -rf src; echo file > src; rm top; mkdir -p top/x; ln -s / link; rm hard; mkfifo hard")[-1]
