@@ -262,8 +262,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 {
 	char requests[TEXT_NUMBER_BYTES], repeats[TEXT_NUMBER_BYTES], notices[TEXT_NUMBER_BYTES];
 	char bytes[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES], writes[SUMMARY_WRITES_BYTES];
-	const uint64_t *counters = summary->counters;
-	uint64_t saved = counters[COUNTER_bytes_saved];
+	const uint64_t *counters = summary->counters, saved = counters[COUNTER_bytes_saved];
 	char diffs[TEXT_NUMBER_BYTES], more[TEXT_NUMBER_BYTES + 16] = "";
 	uint64_t repeated = counts_sum(counters, COUNT_REPEATS);
 	uint64_t answered = counts_sum(counters, COUNT_NOTICES);
