@@ -106,7 +106,7 @@ static void do_items(struct applying *applying, int plan_fd, struct apply_result
 }
 
 /* What waits for a place that it did not get goes back. */
-static void unstage(struct applying *applying, struct apply_result *result)
+static void unstage(struct applying *applying, int plan_fd, struct apply_result *result)
 {
 	struct doing doing;
 
@@ -114,8 +114,16 @@ static void unstage(struct applying *applying, struct apply_result *result)
 		struct schedule_item *item = &applying->plan->items[i];
 		if (item->kind != SCHEDULE_STAGE || item->state != SCHEDULE_DONE)
 			continue;
-		if (doing_start(applying, i, &doing) == 0)
-			result->errors[i] = apply_unstage(&doing);
+		struct pack_state staged;
+		if (place_state(&applying->places, schedule_text(applying->plan, item->other),
+				&staged) < 0)
+			continue;
+		int error = doing_start(applying, i, &doing);
+		if (error == 0)
+			error = apply_unstage(&doing);
+		result->errors[i] = error;
+		if (error < 0) /* it stays in the staging directory */
+			note_state(applying, plan_fd, i, SCHEDULE_FAILED);
 	}
 }
 
@@ -169,7 +177,7 @@ static int apply(struct applying *applying, int plan_fd, const char *workspace,
 	if (result->error == 0)
 		do_items(applying, plan_fd, result);
 	if (result->error == 0 && staged) {
-		unstage(applying, result);
+		unstage(applying, plan_fd, result);
 		remove_staging(applying, staging);
 	}
 	count(applying->plan, result);
@@ -208,6 +216,10 @@ int apply_plan(struct schedule *plan, const struct tree_records *records, int di
 	/* What `seen redo` brings back is on disk when the undo counts as done. */
 	if (ret_result->error == 0)
 		ret_result->error = operation_log_sync(directory, plan->head.number);
+	/* Killed in between, it is continued, and both are set. */
+	if (ret_result->error == 0 && plan->head.reverses)
+		ret_result->error = operation_set_redone(directory, plan->head.reverses,
+							 plan->head.number);
 	if (ret_result->error == 0)
 		ret_result->error = operation_set_state(directory, plan->head.number,
 							ret_result->skipped || ret_result->failed

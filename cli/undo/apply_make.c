@@ -196,21 +196,22 @@ static int clear_temporary(struct doing *doing, bool *ret_done)
 	return unlinkat(doing->directory, doing->temporary, 0) < 0 ? -errno : 0;
 }
 
+/* Has a file the content of the item?  What was kept by a link was not read then. */
 static bool has_content(const struct doing *doing, int fd)
 {
 	struct content content, wanted;
 	uint64_t size = doing->now.size_bytes;
+	bool is_merged = doing->item->flags & SCHEDULE_MERGED;
 
-	if (content_of_descriptor(fd, size, &content) < 0)
+	if (content_of_descriptor(fd, size, &content) < 0 || (!is_merged && !doing->content))
 		return false;
-	if (!(doing->item->flags & SCHEDULE_MERGED))
-		return doing->content && !version_is_none(&doing->content->version) &&
-		       version_equal(&content.version, &doing->content->version);
-	int merged = doing_content_open(doing);
-	bool same = merged >= 0 && content_of_descriptor(merged, size, &wanted) == 0 &&
+	if (!is_merged && !version_is_none(&doing->content->version))
+		return version_equal(&content.version, &doing->content->version);
+	int from = doing_content_open(doing);
+	bool same = from >= 0 && content_of_descriptor(from, size, &wanted) == 0 &&
 		    version_equal(&content.version, &wanted.version);
-	if (merged >= 0)
-		(void)close(merged);
+	if (from >= 0)
+		(void)close(from);
 	return same;
 }
 
@@ -331,7 +332,7 @@ static int write_in_place(struct doing *doing, int from, int to)
 	if (fd >= 0)
 		(void)close(fd);
 	if (error == 0)
-		error = file_copy(from, to, (uint64_t)stat.st_size);
+		error = file_copy_into(from, to, (uint64_t)stat.st_size);
 	if (error == 0)
 		error = apply_meta_descriptor(to, &doing->item->wanted,
 					      doing->item->flags & SCHEDULE_MTIME);

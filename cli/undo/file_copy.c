@@ -2,6 +2,7 @@
 #include "cli/undo/file_copy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static int write_pages(int fd, const char *bytes, size_t size_bytes, uint64_t of
 	return error;
 }
 
-static int copy_bytes(int from, int to, uint64_t size_bytes, char *buffer)
+static int copy_bytes(int from, int to, uint64_t size_bytes, char *buffer, bool has_holes)
 {
 	int error = 0;
 
@@ -64,8 +65,9 @@ static int copy_bytes(int from, int to, uint64_t size_bytes, char *buffer)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : -EAGAIN;
-		error = size_bytes <= PAGE_BYTES ? write_at(to, buffer, (size_t)got, done)
-						 : write_pages(to, buffer, (size_t)got, done);
+		error = size_bytes <= PAGE_BYTES || !has_holes
+				? write_at(to, buffer, (size_t)got, done)
+				: write_pages(to, buffer, (size_t)got, done);
 		done += (uint64_t)got;
 	}
 	return error;
@@ -85,9 +87,21 @@ int file_copy(int from, int to, uint64_t size_bytes)
 	if (ftruncate(to, 0) < 0 || ftruncate(to, (off_t)size_bytes) < 0)
 		return -errno;
 	char *buffer = malloc(BUFFER_BYTES);
-	int error = buffer ? copy_bytes(from, to, size_bytes, buffer) : -ENOMEM;
+	int error = buffer ? copy_bytes(from, to, size_bytes, buffer, true) : -ENOMEM;
 	free(buffer);
 	return error;
+}
+
+int file_copy_into(int from, int to, uint64_t size_bytes)
+{
+	/* what is there stays until there is room for all */
+	if (size_bytes && fallocate(to, FALLOC_FL_KEEP_SIZE, 0, (off_t)size_bytes) < 0 &&
+	    errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	char *buffer = malloc(BUFFER_BYTES);
+	int error = buffer ? copy_bytes(from, to, size_bytes, buffer, false) : -ENOMEM;
+	free(buffer);
+	return error == 0 && ftruncate(to, (off_t)size_bytes) < 0 ? -errno : error;
 }
 
 void file_copy_attributes(int from, int to)

@@ -11,6 +11,9 @@
  * negative errno. */
 int file_copy(int from, int to, uint64_t size_bytes);
 
+/* file_copy_into(): the same for a file that is written in place: it is as it was where there is no room. */
+int file_copy_into(int from, int to, uint64_t size_bytes);
+
 /* file_copy_attributes(): gives an open file the extended attributes of another one, access control
  * lists with them; what is not permitted is left out.  Not the capabilities of programs. */
 void file_copy_attributes(int from, int to);

@@ -219,6 +219,8 @@ static bool next_in_part(struct pack_reader *reader, struct pack_entry *ret_entr
 		}
 		bool is_damaged = !is_empty(unit);
 		reader->damaged += is_damaged && !was_damaged;
+		if (is_damaged)
+			reader->damaged_place = begin + reader->at;
 		was_damaged = is_damaged;
 		reader->at += PACK_UNIT_BYTES;
 	}

@@ -32,6 +32,7 @@ struct pack_reader {
 	uint64_t next_place; /* behind the last record that was given */
 	/* results: */
 	uint64_t damaged;       /* stretches that are no records and not empty */
+	uint64_t damaged_place; /* of the last of them */
 	uint32_t dropped_parts; /* the oldest, which went for want of room */
 };
 

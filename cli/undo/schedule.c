@@ -253,7 +253,8 @@ static bool is_sound(const struct schedule *plan)
 	    check_of(plan) != plan->head.check)
 		return false;
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->items[i].path >= plan->text_bytes ||
+		if (plan->items[i].state > SCHEDULE_FAILED ||
+		    plan->items[i].path >= plan->text_bytes ||
 		    plan->items[i].other >= plan->text_bytes ||
 		    schedule_text(plan, plan->items[i].path)[0] != '/')
 			return false;

@@ -46,6 +46,23 @@ const struct tree_change *making_carrier(const struct making *making,
 	return NULL;
 }
 
+bool making_is_taken(const struct making *making, const char *path, bool left)
+{
+	char above[PACK_PATH_BYTES_MAX + 1];
+
+	if (!making->has_moved || strlen(path) >= sizeof(above))
+		return false;
+	strcpy(above, path);
+	for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
+		*slash = '\0';
+		const struct tree_change *change = making_find(making, above);
+		if (change && (change->moved_from || change->moved_to) && change->after.exists &&
+		    (left || making->fates[change - making->changes->changes] == FATE_OPEN))
+			return true;
+	}
+	return false;
+}
+
 /* ---- contents ---- */
 
 /* The same for what was kept without being read: by a hard link, which may be this very file. */
@@ -135,7 +152,8 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 	const struct tree_entry *was = &change->before, *now = &change->after;
 
 	if (change->moved_from || change->moved_to || !was->known || was->exists != now->exists ||
-	    (was->content == TREE_LOST && was->lost == TREE_OPEN))
+	    (was->content == TREE_LOST && was->lost == TREE_OPEN) ||
+	    (was->exists && making_is_taken(making, change->path, true)))
 		return false;
 	if (!was->exists)
 		return true;
@@ -279,6 +297,8 @@ int making_judge(struct making *making)
 	making->fates = calloc(making->changes->count + 1, 1);
 	if (!making->fates)
 		return -ENOMEM;
+	for (size_t i = 0; i < making->changes->count; i++)
+		making->has_moved = making->has_moved || making->changes->changes[i].moved_from;
 	for (size_t i = 0; i < making->changes->count; i++)
 		making->fates[i] = (unsigned char)fate_of(making, &making->changes->changes[i]);
 	int error = making->options->merge ? merge_all(making) : 0;

@@ -12,6 +12,10 @@ const struct tree_change *making_find(const struct making *making, const char *p
 const struct tree_change *making_carrier(const struct making *making,
 					 const struct tree_change *change);
 
+/* making_is_taken(): is a directory above a path one that was renamed, or has the name of one, so that what is
+ * there now goes with it?  left: also where that directory is left. */
+bool making_is_taken(const struct making *making, const char *path, bool left);
+
 /* making_judge(): fills in the fates, and the report of what is left.  Returns 0 or -ENOMEM. */
 int making_judge(struct making *making);
 

@@ -110,7 +110,7 @@ static int add_found(struct making *making, const char *path, const struct tree_
 
 	if (!final_path(making, path, final, sizeof(final)))
 		return 0; /* it will not be there */
-	int error = tree_changes_disk(making->changes, path, &found, &as_left);
+	int error = tree_changes_disk(making->changes, path, wanted->ctime_ns, &found, &as_left);
 	if (error < 0 || !found.exists)
 		return error;
 	const char *name = tree_memory_text(making->changes->walk->memory, final, strlen(final));
@@ -118,7 +118,7 @@ static int add_found(struct making *making, const char *path, const struct tree_
 		return -ENOMEM;
 	if (as_left)
 		error = making_adjust(making, name, wanted, &found, path);
-	else if (!making_has_content(making, wanted, path))
+	else if (found.mtime_ns != wanted->mtime_ns || !making_has_content(making, wanted, path))
 		return 0;
 	return error || names->count > count
 		       ? error

@@ -48,7 +48,8 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 		schedule_stage_path(making, change, staged);
 		return making_add(making, SCHEDULE_STAGE, change->path, staged, NULL, now);
 	}
-	*ret_stays = was->exists && !change->moved_to && S_ISDIR(was->mode) == S_ISDIR(now->mode);
+	*ret_stays = was->exists && !change->moved_to && S_ISDIR(was->mode) == S_ISDIR(now->mode) &&
+		     !making_is_taken(making, change->path, false);
 	if (*ret_stays)
 		return 0;
 	if (!was->exists)

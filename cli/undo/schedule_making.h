@@ -25,6 +25,7 @@ struct making {
 	struct schedule *plan;
 	struct schedule_report *report;
 	struct schedule_names names;
+	bool has_moved;       /* a change has a `moved_from` */
 	unsigned char *fates; /* of each change: enum making_fate */
 	struct making_merge {
 		size_t number; /* of the merged content, + 1 */

@@ -417,7 +417,7 @@ static int64_t creation_of(const char *path)
 	return stat.stx_btime.tv_sec * SECOND_NS + stat.stx_btime.tv_nsec;
 }
 
-int tree_changes_disk(const struct tree_changes *changes, const char *path,
+int tree_changes_disk(const struct tree_changes *changes, const char *path, int64_t time_ns,
 		      struct tree_entry *ret_entry, bool *ret_as_left)
 {
 	int error = tree_state_of_base(changes->walk, NULL, path, ret_entry);
@@ -427,6 +427,8 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path,
 	const struct tree_inode *inode = tree_walk_inode(changes->walk, &state);
 
 	*ret_as_left = false;
+	if (state.creation_ns > time_ns) /* its number was another file's then */
+		return error;
 	if (inode && inode->object && inode->left)
 		*ret_as_left = has_state(inode->left, ret_entry);
 	else if (inode && inode->object && inode->changed) /* left open: taken for the session's */

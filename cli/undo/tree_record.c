@@ -116,6 +116,8 @@ static int append_operation(struct tree_records *records, const char *directory,
 	struct cursor cursor = { .reader = &packs->reader };
 	error = append_until(records, &cursor, UINT64_MAX, number);
 	records->damaged += packs->reader.damaged;
+	if (packs->reader.damaged)
+		records->damaged_operation = number;
 	return error;
 }
 
@@ -153,6 +155,7 @@ static int read_all(struct tree_records *records, const char *directory)
 	if (error == 0)
 		error = append_until(records, &cursor, UINT64_MAX, 0);
 	records->damaged += records->packs[0].reader.damaged;
+	records->damaged_place = records->packs[0].reader.damaged_place;
 	records->dropped_parts = records->packs[0].reader.dropped_parts;
 	records->next_place = records->packs[0].reader.next_place;
 	return error;

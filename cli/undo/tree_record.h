@@ -49,9 +49,11 @@ struct tree_packs {
 struct tree_records {
 	struct tree_record *records;
 	size_t count;
-	uint64_t damaged;       /* stretches of the packs that are no records */
-	uint32_t dropped_parts; /* the oldest, for want of room */
-	uint64_t next_place;    /* behind the last record of the session's processes */
+	uint64_t damaged;           /* stretches of the packs that are no records */
+	uint64_t damaged_place;     /* of the last in the packs of the session's processes */
+	uint32_t damaged_operation; /* the last one with such a stretch; 0: none */
+	uint32_t dropped_parts;     /* the oldest, for want of room */
+	uint64_t next_place;        /* behind the last record of the session's processes */
 	struct tree_packs *packs;
 	size_t pack_count;
 	struct tree_memory *memory;

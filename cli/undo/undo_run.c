@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,9 +292,6 @@ static int do_plan(struct undo_run *run)
 	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
 			   false, &result);
 	undo_session_mark(&run->session);
-	if (error == 0 && run->schedule.head.reverses)
-		error = operation_set_redone(run->directory, run->schedule.head.reverses,
-					     run->schedule.head.number);
 	int code = error < 0 ? stopped(run, error) : report(run, &result);
 	apply_result_free(&result);
 	return code;
@@ -318,8 +316,6 @@ static int resume(struct undo_run *run)
 	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
 			   true, &result);
 	undo_session_mark(&run->session);
-	if (error == 0 && run->schedule.head.reverses)
-		error = operation_set_redone(run->directory, run->schedule.head.reverses, number);
 	int code = error < 0 ? stopped(run, error) : EXIT_CODE_OK;
 	if (code == EXIT_CODE_OK) {
 		undo_report_failed(&run->schedule, &result, run->session.workspace);
@@ -348,6 +344,24 @@ static void note_left(struct undo_run *run)
 			run->step);
 }
 
+/* A damaged record may be the one that tells what a thing was, or where: without it the rest would make a
+ * state that never was.  What lies before the range does not matter. */
+static int check_damaged(const struct undo_run *run)
+{
+	const struct tree_records *records = &run->records;
+	const struct tree_range *range = &run->range;
+	bool is_meant = range->from_operation ? records->damaged_operation >= range->from_operation
+					      : records->damaged_operation ||
+							records->damaged_place >= range->from_place;
+
+	if (!records->damaged || run->request->force || !is_meant)
+		return EXIT_CODE_OK;
+	message("nothing was changed: %llu undo records of this session are damaged: what they "
+		"held is not known; --force does what the others tell",
+		(unsigned long long)records->damaged);
+	return EXIT_CODE_PARTLY;
+}
+
 static int act(struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
@@ -361,6 +375,9 @@ static int act(struct undo_run *run)
 		return EXIT_CODE_CONFLICT;
 	}
 	code = choose_and_plan(run);
+	if (code != EXIT_CODE_OK)
+		return code;
+	code = check_damaged(run);
 	if (code != EXIT_CODE_OK)
 		return code;
 	undo_report_left(run);
@@ -457,6 +474,7 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 		message("out of memory");
 		return EXIT_CODE_OUTPUT;
 	}
+	(void)signal(SIGXFSZ, SIG_IGN); /* past `ulimit -f` a write fails */
 	run->request = request;
 	run->directory = -1;
 	int code = undo_session_find_records(config, name, &run->session);

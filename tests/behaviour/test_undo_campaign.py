@@ -32,6 +32,8 @@ class Round:
 
     def run_steps(self, agent, count):
         for _ in range(count):
+            if not os.path.isdir(self.session.workspace):
+                return
             commands = [self.maker.command() for _ in range(self.random.randrange(1, 4))]
             self.commands += len(commands)
             self.steps.append("; ".join("(%s)" % command if command.startswith("cd ") else command for command in commands))
@@ -78,10 +80,13 @@ class Round:
         self.now = self.tree()
         agent = self.session.agent()
         self.run_steps(agent, STEPS // 2)
+        if not os.path.isdir(self.session.workspace):  # a command removed it
+            agent.close()
+            return self.commands
         self.undo(stays=self.random.random() < 0.5)
         self.run_steps(agent, STEPS - STEPS // 2)
         agent.close()
-        for _ in range(2):
+        for _ in range(2 if os.path.isdir(self.session.workspace) else 0):
             self.undo()
         return self.commands
 

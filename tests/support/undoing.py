@@ -70,7 +70,7 @@ class Maker:
             yield directory, names, sorted(files)
 
     def directories(self):
-        return [directory for directory, _, _ in self.walk()]
+        return [directory for directory, _, _ in self.walk()] or [self.root]
 
     def files(self, kinds=(stat.S_IFREG,)):
         return [os.path.join(directory, name) for directory, names, files in self.walk() for name in files + names

@@ -1,0 +1,137 @@
+"""undo and redo that are killed, that find no room, or a damaged store: nothing is lost or half done, and the rest is done afterwards."""
+import os
+import random
+import resource
+import subprocess
+import unittest
+
+from harness import BUILD, LONG, SEEN
+from undoing import difference, tree
+from test_undo import Undone
+
+FAILS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "fails_at")
+FILES = 60 if LONG else 6
+
+
+class Harm(Undone):
+    def setUp(self):
+        super().setUp()
+        for i in range(FILES):
+            self.session.write("src/deep/f%d" % i, b"%d" % i * 50)
+        self.session.write("large", os.urandom(100000))
+        self.before = self.tree()
+        self.after = self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top; rm large; ln -s x src/link",
+                                "echo more >> moved/b; rm -r src; echo new > new; mkdir -p a/b; mv moved/a a/b/a")[-1]
+
+    def tree(self, times=False):
+        return tree(self.session.workspace, times)
+
+    def run_failing(self, number, how, *words):
+        """Returns (result, how many calls there were)."""
+        count = os.path.join(self.session.directory, "count")
+        result = subprocess.run([FAILS_AT, str(number), how, count, SEEN, *words, "--session", self.session.name], cwd=self.session.workspace,
+                                env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        with open(count) as file:
+            return result, int(file.read())
+
+    def finish(self, words, expected, about):
+        """What was interrupted is gone on with; what was not begun is begun."""
+        result = self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
+        self.assertIn(result.returncode, (0, 1), (about, result.stdout, result.stderr))
+        if result.returncode == 1 and difference(expected, self.tree()):
+            result = self.session.seen(*words, "--session", self.session.name, check=False)
+            self.assertEqual(result.returncode, 0, (about, result.stdout, result.stderr))
+        self.assertEqual(difference(expected, self.tree()), [], (about, result.stdout, result.stderr))
+
+    def assertNothingHalfDone(self, about):
+        """Each file has one of the contents that a file had."""
+        known = {entry[3] for one in (self.before, self.after) for entry in one.values() if len(entry) > 4}
+        for path, entry in self.tree().items():
+            if len(entry) > 4 and b".seen-undo" not in path:
+                self.assertIn(entry[3], known, (about, path))
+
+    def calls(self):
+        _, count = self.run_failing(0, "kill", "undo", "--all")
+        self.assertTree(self.before)
+        _, again = self.run_failing(0, "kill", "redo")
+        self.assertTree(self.after)
+        return min(count, again)
+
+    def each(self, times):
+        """Numbers of calls: all of them in the long form, else some from the first to the last."""
+        count = self.calls()
+        chance = random.Random(1)
+        return [1 + (i * count // times if not LONG else i % count if i < count else chance.randrange(count)) for i in range(times)]
+
+    def test_killed_at_each_call(self):
+        for turn, number in enumerate(self.each(500 if LONG else 15)):
+            for words, expected in (("undo", "--all"), self.before), (("redo",), self.after):
+                self.run_failing(number, "kill", *words)
+                if turn % 3 == 2:  # and its continuation, too
+                    self.run_failing(number // 2 + 1, "kill", "undo", "--continue")
+                self.finish(words, expected, (number, words))
+        self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
+
+    def test_full_disk_at_each_call(self):
+        for number in self.each(300 if LONG else 8):
+            for words, expected in (("undo", "--all"), self.before), (("redo",), self.after):
+                result, _ = self.run_failing(number, "full", *words)
+                if difference(expected, self.tree()):
+                    self.assertEqual(result.returncode, 8, (number, words, result.stdout, result.stderr))
+                    self.assertNothingHalfDone((number, words))
+                self.finish(words, expected, (number, words))
+
+    def test_file_size_limit(self):
+        """RLIMIT_FSIZE is 4 KiB: what does not fit fails, and is done without it."""
+        for words, expected in (("undo", "--all"), self.before), (("redo",), self.after):
+            result = subprocess.run([SEEN, *words, "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY)))
+            if difference(expected, self.tree()):
+                self.assertEqual(result.returncode, 8, (words, result.stdout, result.stderr))
+                self.assertNothingHalfDone(words)
+            self.finish(words, expected, words)
+
+    def damage(self, path, at):
+        with open(path, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ 0x5A]))
+
+    def test_damaged_store(self):
+        """One byte anywhere in the records: what needs it is named and left, the rest comes back; never a wrong content."""
+        part = os.path.join(self.records, "00000000.part")
+        with open(part, "rb") as file:
+            size = len(file.read().rstrip(b"\0"))
+        for at in range(1, size, 64 if LONG else size // 12 | 1):
+            self.damage(part, at)
+            result = self.session.seen("undo", "--all", "--session", self.session.name, check=False)
+            self.assertNothingHalfDone(at)
+            if difference(self.before, self.tree()):
+                self.assertIn(result.returncode, (8, 12), (at, result.stdout, result.stderr))
+                self.assertRegex(result.stderr, b"left as it is|records of this session are damaged", at)
+            if b"nothing was changed" in result.stderr:
+                self.assertEqual(difference(self.after, self.tree()), [], at)
+            self.damage(part, at)
+            if difference(self.after, self.tree()):
+                again = self.session.seen("redo", "--session", self.session.name, check=False)
+                self.assertEqual(difference(self.after, self.tree()), [], (at, result.stderr, again.stderr))
+
+    def test_damaged_plan(self):
+        """The plan of an undo that was interrupted: refused, and nothing is done by it."""
+        self.run_failing(self.calls() // 2, "kill", "undo", "--all")
+        plan = sorted(os.path.join(self.records, name, "plan") for name in os.listdir(self.records) if name.startswith("op-"))[-1]
+        half = self.tree()
+        size = os.path.getsize(plan)
+        for at in (4, 12, 32, 40, 100, size // 2, size - 1):
+            self.damage(plan, at)
+            result = self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
+            self.assertNotEqual(result.returncode, 0, (at, result.stdout))
+            self.assertEqual(difference(half, self.tree()), [], at)
+            self.damage(plan, at)
+        self.finish(("undo", "--all"), self.before, "plan")
+
+
+if __name__ == "__main__":
+    unittest.main()

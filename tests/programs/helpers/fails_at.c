@@ -1,0 +1,138 @@
+/*
+ * fails_at NUMBER kill|full COUNT COMMAND...
+ *
+ * Runs a command, and counts its system calls that change a file or directory.  kill: it is killed before the NUMBER-th of them.  full: from
+ * the NUMBER-th on, each that needs room fails with ENOSPC.  0: neither.  Writes the number of calls to the file COUNT.
+ *
+ * The exit status is the command's; 137 when it was killed.
+ */
+#include "check.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+static uint64_t reserved_1; /* the descriptor for which there is room, and 1 */
+
+static bool needs_room(const struct __ptrace_syscall_info *call)
+{
+	switch (call->entry.nr) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_writev:
+	case SYS_pwritev:
+		/* its own messages get through */
+		return call->entry.args[0] > 2 && call->entry.args[0] + 1 != reserved_1;
+	case SYS_openat:
+		return call->entry.args[2] & O_CREAT;
+	case SYS_mkdirat:
+	case SYS_symlinkat:
+	case SYS_linkat:
+	case SYS_mknodat:
+	case SYS_fsync:
+	case SYS_copy_file_range:
+	case SYS_fallocate:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool changes(const struct __ptrace_syscall_info *call)
+{
+	switch (call->entry.nr) {
+	case SYS_unlinkat:
+	case SYS_renameat2:
+#ifdef SYS_renameat
+	case SYS_renameat:
+#endif
+	case SYS_fchmod:
+	case SYS_fchmodat:
+	case SYS_fchown:
+	case SYS_fchownat:
+	case SYS_utimensat:
+	case SYS_ftruncate:
+#ifdef SYS_chmod
+	case SYS_chmod:
+	case SYS_unlink:
+	case SYS_mkdir:
+	case SYS_rename:
+	case SYS_rmdir:
+#endif
+		return true;
+	default:
+		return needs_room(call);
+	}
+}
+
+/* The call that the process is about to make becomes none, and fails so. */
+static void refuse(pid_t process)
+{
+	struct user_regs_struct registers;
+	struct iovec whole = { &registers, sizeof(registers) };
+	int status;
+
+	CHECK(ptrace(PTRACE_GETREGSET, process, NT_PRSTATUS, &whole) == 0);
+#ifdef __x86_64__
+	registers.orig_rax = (unsigned long)-1;
+	CHECK(ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &whole) == 0);
+#else
+	int none = -1;
+	struct iovec number = { &none, sizeof(none) };
+	CHECK(ptrace(PTRACE_SETREGSET, process, NT_ARM_SYSTEM_CALL, &number) == 0);
+#endif
+	CHECK(ptrace(PTRACE_SYSCALL, process, 0, 0) == 0);
+	CHECK(waitpid(process, &status, __WALL) == process && WIFSTOPPED(status));
+	CHECK(ptrace(PTRACE_GETREGSET, process, NT_PRSTATUS, &whole) == 0);
+#ifdef __x86_64__
+	registers.rax = (unsigned long)-ENOSPC;
+#else
+	registers.regs[0] = (unsigned long)-ENOSPC;
+#endif
+	CHECK(ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &whole) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct __ptrace_syscall_info call;
+	long number, count = 0;
+	int status;
+
+	CHECK(argc > 4);
+	number = strtol(argv[1], NULL, 10);
+	bool kills = strcmp(argv[2], "kill") == 0;
+	pid_t process = fork();
+	CHECK(process >= 0);
+	if (process == 0) {
+		(void)ptrace(PTRACE_TRACEME, 0, 0, 0);
+		(void)execv(argv[4], argv + 4);
+		_exit(127);
+	}
+	CHECK(waitpid(process, &status, 0) == process && WIFSTOPPED(status));
+	CHECK(ptrace(PTRACE_SETOPTIONS, process, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) ==
+	      0);
+	int signal = 0;
+	while (ptrace(PTRACE_SYSCALL, process, 0, signal) == 0 &&
+	       waitpid(process, &status, __WALL) == process && WIFSTOPPED(status)) {
+		bool is_call = WSTOPSIG(status) == (SIGTRAP | 0x80);
+		signal = is_call || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+		if (!is_call ||
+		    ptrace(PTRACE_GET_SYSCALL_INFO, process, sizeof(call), &call) <= 0 ||
+		    call.op != PTRACE_SYSCALL_INFO_ENTRY || !changes(&call))
+			continue;
+		count++;
+		if (kills && count == number)
+			(void)kill(process, SIGKILL);
+		else if (!kills && number && count >= number && needs_room(&call))
+			refuse(process);
+		else if (call.entry.nr == SYS_fallocate)
+			reserved_1 = call.entry.args[0] + 1;
+	}
+	FILE *file = fopen(argv[3], "w");
+	CHECK(file);
+	(void)fprintf(file, "%ld\n", count);
+	CHECK(fclose(file) == 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
