@@ -86,7 +86,7 @@ static bool find_file(const struct target *target, const struct named *named, bo
 
 /* ---- who keeps ---- */
 
-static bool keeps(const struct supervision *supervision, const struct target *target)
+bool keeping_is_on(const struct supervision *supervision, const struct target *target)
 {
 	return !target->invocation.ignored &&
 	       step_keeps(supervision->segment, &target->request.context);
@@ -99,7 +99,7 @@ void keeping_starts(const struct supervision *supervision, struct target *target
 			    capture_shell(supervision->segment, context->capture_id) ==
 				    (uint32_t)target->pid;
 
-	target->is_step = keeps(supervision, target) &&
+	target->is_step = keeping_is_on(supervision, target) &&
 			  step_begins(supervision->segment, target->process, context, ends_capture);
 	if (target->is_step)
 		pack_raise_boundary(supervision->segment);
@@ -201,7 +201,7 @@ bool keeping_call(const struct supervision *supervision, struct target *target,
 	bool is_kept = false;
 	bool has_text = call->operation == OPERATION_SYMLINK;
 
-	if (!keeps(supervision, target) || !kept_call_inspects(supervision))
+	if (!kept_call_inspects(supervision))
 		return false;
 	if (find_places(target, call, named, has_text ? NULL : other, &place, &other_place)) {
 		own.name = place.name;
@@ -298,7 +298,7 @@ bool keeping_open(const struct supervision *supervision, struct target *target,
 	struct call own = *call;
 	bool is_kept = false;
 
-	if (!keeps(supervision, target) || !kept_call_inspects(supervision))
+	if (!kept_call_inspects(supervision))
 		return false;
 	if (find_file(target, named, call->name.follows, &place) ||
 	    find_name(target, named, &place))

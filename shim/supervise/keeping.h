@@ -11,9 +11,11 @@
 
 /* All are about a process that is held: target_acquire(). */
 
-/* keeping_call(): a call about names, metadata or size is about to be made.  named, other: its names; of a call about
+/* keeping_is_on(): is anything kept of what the process does?
+ * keeping_call(): a call about names, metadata or size is about to be made.  named, other: its names; of a call about
  * a descriptor NULL.  SYMLINK: `other` of the call is the text.
  * keeping_open(): a file is about to be opened for writing.  Return whether kept_call_complete() has something to do. */
+bool keeping_is_on(const struct supervision *supervision, const struct target *target);
 bool keeping_call(const struct supervision *supervision, struct target *target,
 		  const struct call *call, const struct named *named, const struct named *other);
 bool keeping_open(const struct supervision *supervision, struct target *target,

@@ -35,6 +35,8 @@ static void station_keep(struct call *call, enum operation operation)
 	const struct trapped *trapped = about->trapped;
 
 	(void)operation;
+	if (!keeping_is_on(trapped->supervision, trapped->target))
+		return;
 	exchange_note_slow(trapped->exchange);
 	if (keeping_call(trapped->supervision, trapped->target, call,
 			 about->by_descriptor ? NULL : about->named, NULL))

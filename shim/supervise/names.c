@@ -53,6 +53,8 @@ static void station_keep(struct call *call, enum operation operation)
 	const struct about *about = call->own;
 
 	(void)operation;
+	if (!keeping_is_on(about->trapped->supervision, about->trapped->target))
+		return;
 	exchange_note_slow(about->trapped->exchange);
 	if (keeping_call(about->trapped->supervision, about->trapped->target, call, about->name,
 			 about->other))

@@ -180,7 +180,7 @@ static void station_keep(struct call *call, enum operation operation)
 	const struct trapped *trapped = opening->trapped;
 
 	(void)operation;
-	if (!changes_file(opening))
+	if (!changes_file(opening) || !keeping_is_on(trapped->supervision, trapped->target))
 		return;
 	exchange_note_slow(trapped->exchange);
 	if (keeping_open(trapped->supervision, trapped->target, call, &opening->name.named))
