@@ -130,6 +130,10 @@ int main(int argc, char **argv)
 		else if (call.entry.nr == SYS_fallocate)
 			reserved_1 = call.entry.args[0] + 1;
 	}
+	/* one that is killed has its locks until it is gone */
+	while (!WIFEXITED(status) && !WIFSIGNALED(status) &&
+	       waitpid(process, &status, __WALL) == process)
+		;
 	FILE *file = fopen(argv[3], "w");
 	CHECK(file);
 	(void)fprintf(file, "%ld\n", count);
