@@ -61,7 +61,8 @@ static int read_since(const struct undo_session *session, const struct diff_requ
 {
 	const struct diff_filter filter = { .workspace = session->workspace,
 					    .paths = request->paths,
-					    .is_open = true };
+					    .is_open = true,
+					    .omits_git = true };
 	struct tree_changes changes = { .count = 0 };
 	struct diff_set set = { .files = NULL };
 	int error = tree_changes_read(records, range, &changes);
@@ -104,6 +105,7 @@ static int read_step(const struct undo_session *session, const struct diff_reque
 						  .workspace = session->workspace,
 						  .paths = request->paths,
 						  .only = number,
+						  .omits_git = true,
 						  .visit = visit_step,
 						  .data = &chosen };
 	int error = step_changes_visit(&visit);

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/base/argument.h"
 #include "cli/undo/diff_similar.h"
+#include "cli/undo/git_path.h"
 #include "tracker/content/pack.h"
 
 /* The set in the making. */
@@ -37,6 +39,7 @@ const char *diff_omission_name(enum diff_omission why)
 		[DIFF_ATTRIBUTES] = "attributes",
 		[DIFF_HARD_LINK] = "hard_link",
 		[DIFF_SPECIAL] = "special",
+		[DIFF_GIT] = "git",
 		[DIFF_UNKNOWN] = "unknown",
 		[DIFF_EXCLUDED] = "excluded",
 	};
@@ -115,6 +118,9 @@ static bool is_wanted(const struct making *making, const struct tree_change *cha
 {
 	bool is_named = !making->filter->paths;
 
+	/* as undo leaves them */
+	if (git_path_objects(change->path) && !change->before.exists)
+		return false;
 	if (making->filter->wants && !making->filter->wants(change, making->filter->data))
 		return false;
 	for (char *const *path = making->filter->paths; path && *path && !is_named; path++)
@@ -270,6 +276,12 @@ static bool is_same_type(const struct tree_entry *a, const struct tree_entry *b)
 	return (a->mode & S_IFMT) == (b->mode & S_IFMT);
 }
 
+/* Length of the git directory's path, if what lies in it is not for the patch; else 0. */
+static size_t git_omitted(const struct making *making, const char *path)
+{
+	return making->filter->omits_git ? git_path_directory(path) : 0;
+}
+
 /* A file that was renamed, and is nowhere else: both of its names are one entry. */
 static int add_renames(struct making *making)
 {
@@ -286,7 +298,7 @@ static int add_renames(struct making *making)
 		    making->used[from - changes->changes])
 			continue;
 		const char *old = below(making, from->path), *new = below(making, to->path);
-		if (!old || !new)
+		if (!old || !new || git_omitted(making, old) || git_omitted(making, new))
 			continue;
 		making->used[i] = making->used[from - changes->changes] = true;
 		int error = add_file(making, to, old, &from->before, new, &to->after);
@@ -351,6 +363,20 @@ static int add_entries(struct making *making, const struct tree_change *change, 
 	return error;
 }
 
+/* Once for each of git's directories. */
+static int omit_git(struct making *making, const char *path, size_t length)
+{
+	char directory[PATH_MAX];
+
+	(void)snprintf(directory, sizeof(directory), "%.*s", (int)length, path);
+	for (size_t i = 0; i < making->set->omitted_count; i++)
+		if (making->set->omitted[i].why == DIFF_GIT &&
+		    strcmp(making->set->omitted[i].path, directory) == 0)
+			return 0;
+	return diff_set_omit(making->set, DIFF_GIT, directory,
+			     "git's own state changed; git takes no patch of it");
+}
+
 static int add_change(struct making *making, const struct tree_change *change)
 {
 	const struct tree_entry *before = &change->before, *after = &change->after;
@@ -358,6 +384,9 @@ static int add_change(struct making *making, const struct tree_change *change)
 
 	if (!path || !*path)
 		return 0;
+	size_t git = git_omitted(making, path);
+	if (git)
+		return omit_git(making, path, git);
 	int error = add_others(making, change, path);
 	if (error == 0 && is_lost(before))
 		return add_unknown(making, path, before, "what it was is");

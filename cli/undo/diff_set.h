@@ -30,6 +30,7 @@ enum diff_omission {
 	DIFF_ATTRIBUTES,
 	DIFF_HARD_LINK,
 	DIFF_SPECIAL,  /* a device, a FIFO, a socket */
+	DIFF_GIT,      /* git's own directory */
 	DIFF_UNKNOWN,  /* content or state is not known: the patch is not whole */
 	DIFF_EXCLUDED, /* what lies below it is not kept: what changed there is not known */
 	DIFF_OMISSION_COUNT,
@@ -56,6 +57,9 @@ struct diff_filter {
 	bool (*wants)(const struct tree_change *change, void *data);
 	void *data;
 	bool is_open; /* the state after is what is on disk */
+	/* For a patch: what is git's own is listed as what it cannot carry, since git takes none in its
+	 * directory. */
+	bool omits_git;
 };
 
 /* diff_set_make(): ret_set: diff_set_free() it in any case.  Returns 0 or -ENOMEM. */

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/argument.h"
+#include "cli/undo/git_path.h"
 #include "cli/undo/merge_change.h"
 #include "tracker/content/version.h"
 
@@ -182,6 +184,22 @@ static bool is_sound(const struct making *making, const struct tree_entry *wante
 	return fd >= 0;
 }
 
+/* git's objects that were made stay, but where their repository was not there before: a ref that is
+ * left may need them, and what nothing needs git removes itself. */
+static bool is_object_that_stays(const struct making *making, const struct tree_change *change)
+{
+	size_t length = git_path_objects(change->path);
+	char directory[PATH_MAX];
+
+	if (!length || length >= sizeof(directory) || !change->before.known ||
+	    change->before.exists)
+		return false;
+	memcpy(directory, change->path, length);
+	directory[length] = '\0';
+	const struct tree_change *repository = making_find(making, directory);
+	return !repository || !repository->before.known || repository->before.exists;
+}
+
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
 {
 	bool force = making->options->force;
@@ -190,6 +208,8 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	    (!change->moved_from || !is_meant(making, change->moved_from)) &&
 	    (!change->moved_to || !is_meant(making, change->moved_to)))
 		return FATE_APART;
+	if (is_object_that_stays(making, change))
+		return FATE_ALREADY;
 	if (is_already(making, change))
 		return FATE_ALREADY;
 	if (!change->before.known || change->before.content == TREE_LOST)

@@ -79,7 +79,8 @@ static int visit_one(const struct step_changes_visit *visit, const struct range 
 					    .paths = visit->paths,
 					    .wants = is_of_step,
 					    .data = &wanted,
-					    .is_open = range->end == visit->records->count };
+					    .is_open = range->end == visit->records->count,
+					    .omits_git = visit->omits_git };
 	struct tree_changes changes = { .count = 0 };
 	struct diff_set set = { .files = NULL };
 	int error = tree_changes_between(visit->records, range->first, range->end, later, &changes);

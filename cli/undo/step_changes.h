@@ -18,6 +18,7 @@ struct step_changes_visit {
 	const char *workspace; /* absolute */
 	char *const *paths;    /* these and what is below, absolute, ended by NULL; NULL: all */
 	uint32_t only;         /* number of a step; 0: all */
+	bool omits_git;        /* as a diff_filter's */
 	/* Called for each step that has records.  The set holds during the call.  Returns 0 or a
 	 * negative errno, which ends the visit. */
 	int (*visit)(const struct tree_records *records, const struct step *step,

@@ -45,14 +45,6 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* git's objects are never removed, so that there is nothing to say. */
-static bool is_objects(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && strcmp(slash, "/objects") == 0;
-}
-
 /* Each directory once, that a record at each boundary names. */
 static void report_excluded(const struct undo_run *run)
 {
@@ -61,8 +53,7 @@ static void report_excluded(const struct undo_run *run)
 
 	for (size_t i = 0; paths && i < run->records.count; i++) {
 		const struct tree_record *record = &run->records.records[i];
-		if (record->kind == PACK_EXCLUDED && record->place >= run->range.from_place &&
-		    !is_objects(record->path))
+		if (record->kind == PACK_EXCLUDED && record->place >= run->range.from_place)
 			paths[count++] = record->path;
 	}
 	if (count)

@@ -98,6 +98,51 @@ class Undo(Undone):
         lines = self.undo("--all").stderr.splitlines()
         self.assertEqual(lines, [b"seen: src/__pycache__: nothing is kept below it, since it can be made again"])
 
+    def git(self, *words):
+        return subprocess.run(["git", "-C", self.session.workspace, "-c", "user.name=u", "-c", "user.email=u@example", *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True).stdout
+
+    def repository(self):
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "first")
+        return self.tree()
+
+    def test_a_removed_repository_comes_back(self):
+        before = self.repository()
+        self.agent("rm -rf .git")
+        self.undo("--all")
+        self.assertTree(before)
+        self.assertEqual(self.git("fsck", "--full"), b"")
+        self.assertEqual(self.git("status", "--short"), b"")
+
+    def assertButObjects(self, expected):
+        self.assertEqual([line for line in difference(expected, self.tree()) if ".git/objects" not in str(line)], [])
+
+    def test_objects_that_were_made_stay(self):
+        before = self.repository()
+        git = "git -c user.name=u -c user.email=u@example "
+        after = self.agent("echo 2 > top; %scommit -qam second; git rev-parse HEAD > ../second" % git,
+                           "git reset -q --hard HEAD~1; git reflog expire --expire=now --all; git gc -q --prune=now")[-1]
+        with open(self.session.path("../second")) as file:
+            second = file.read().strip()
+        self.undo("--step", "2")
+        self.assertEqual(self.git("cat-file", "-t", second), b"commit\n")
+        self.undo("--all")
+        self.assertEqual(self.git("cat-file", "-t", second), b"commit\n")
+        self.assertButObjects(before)
+        self.assertNotIn(b"error", self.git("fsck", "--full"))
+        self.undo(command="redo")
+        self.undo(command="redo")
+        self.assertButObjects(after)
+
+    def test_a_patch_has_nothing_of_git(self):
+        self.repository()
+        self.agent("echo 2 > top; git add -A; git -c user.name=u -c user.email=u@example commit -qm second")
+        patch = self.undo(command="diff").stdout
+        self.assertIn(b"#   .git: git's own state changed; git takes no patch of it\n", patch)
+        subprocess.run(["git", "apply", "-R", "--check"], input=patch, cwd=self.session.workspace, check=True)
+
     def test_last_step_by_step(self):
         first, second, _ = self.agent("rm src/a", "mv src/deep elsewhere", "rm top hard; ln src/b new")
         for expected in (second, first, self.before):

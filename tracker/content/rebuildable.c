@@ -38,8 +38,6 @@ static bool can_be_made(char *path, size_t begin, size_t end)
 		return true;
 	if (is_named(name, bytes, "node_modules"))
 		return has(path, begin - 1, "package.json");
-	if (is_named(name, bytes, "objects"))
-		return begin >= 6 && memcmp(path + begin - 6, "/.git/", 6) == 0;
 	return has(path, end, "CACHEDIR.TAG") || has(path, end, "pyvenv.cfg");
 }
 

@@ -2,7 +2,7 @@
  * What can be made again, by its name with its mark: its content is not kept for undo.
  *
  *	node_modules beside package.json, directories with pyvenv.cfg (.venv) or CACHEDIR.TAG, __pycache__,
- *	.git/objects, *.o, *.pyc
+ *	*.o, *.pyc
  *
  * Nothing by .gitignore.  [undo] include and exclude add to this.  Async-signal-safe; makes system calls.
  */
