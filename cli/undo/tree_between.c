@@ -26,7 +26,7 @@ static bool is_comparable(const struct tree_record *record)
 
 void tree_between_left(const struct tree_walk *walk, const struct tree_record *record)
 {
-	/* What was renamed to a name is what its writer left there; its ctime is set by that. */
+	/* What was renamed to a name is what is left there. */
 	bool arrived = record->kind == PACK_RENAMED;
 	struct tree_node *node = tree_names_find(&walk->names,
 						 arrived ? record->other : record->path);
@@ -37,10 +37,11 @@ void tree_between_left(const struct tree_walk *walk, const struct tree_record *r
 	if (!node || (arrived && record->other[0] != '/'))
 		return;
 	node->found = NULL;
+	/* Of a file that was renamed a writer may hold it open yet: only another file tells. */
 	if (found && is_comparable(record) && !record->operation &&
 	    (found->ino != left->ino || found->dev != left->dev ||
-	     found->size_bytes != left->size_bytes || found->mtime_ns != left->mtime_ns ||
-	     (!arrived && found->ctime_ns != left->ctime_ns)))
+	     (!arrived && (found->size_bytes != left->size_bytes ||
+			   found->mtime_ns != left->mtime_ns || found->ctime_ns != left->ctime_ns))))
 		node->external = true;
 }
 

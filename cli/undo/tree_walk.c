@@ -375,12 +375,15 @@ static bool is_below(const char *path, const char *above)
 }
 
 /* The name that something was renamed to was free before, as far as this record goes. */
-static int leave_free(struct tree_walk *walk, const char *path, const struct tree_record *record)
+static int leave_free(struct tree_walk *walk, const struct tree_node *was,
+		      const struct tree_record *record)
 {
-	struct tree_node *node = tree_names_get(&walk->names, path);
+	struct tree_node *node = tree_names_get(&walk->names, record->other);
 
 	if (!node)
 		return -ENOMEM;
+	/* What external programs changed behind this point is a matter of the name. */
+	node->external = was->external;
 	node->state = TREE_ABSENT;
 	node->current = TREE_CURRENT_NONE;
 	node->bytes = true;
@@ -414,7 +417,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 	if (error == 0) {
 		to->bytes = to->moved = true;
 		touch(walk, to, record);
-		error = leave_free(walk, record->other, record);
+		error = leave_free(walk, to, record);
 	}
 	return error;
 }

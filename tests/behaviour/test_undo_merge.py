@@ -97,6 +97,15 @@ class Merge(Case):
         self.undo("--all", "--merge")
         self.assertEqual(self.text("f"), "".join({10: "person", 30: "behind"}.get(number, str(number)) + "\n" for number in range(40)))
 
+    def test_a_person_between_two_steps_that_replace_the_file(self):
+        """What was renamed to the name is what the first step left: another file that is found there is a person's."""
+        self.file("f", b"1\n2\n3\n")
+        self.run_steps("sed -i s/1/one/ f")
+        subprocess.run(["sed", "-i", "s/2/person/", self.work / "f"], check=True)
+        self.run_steps("sed -i s/3/three/ f")
+        self.undo("--all", code=12)
+        self.assertEqual(self.text("f"), "one\nperson\nthree\n")
+
     def test_what_cannot_be_merged_is_left(self):
         self.file("binary", b"\0" * 100)
         self.file("gone", b"1\n")
