@@ -47,7 +47,7 @@ int session_check_path(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	char directory[SEGMENT_PATH_BYTES];
-	int fd;
+	int fd = -1;
 
 	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - 1 - path), path);
 	int error = session_open_directory(AT_FDCWD, directory, &fd);

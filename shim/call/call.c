@@ -30,7 +30,7 @@ static void set_metadata(const struct system_call *form, const uint64_t *words, 
 #ifdef SYS_lchown
 	case SYS_lchown:
 		call->name.follows = false;
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case SYS_chown:
 #endif
 	case SYS_fchown:
@@ -41,7 +41,7 @@ static void set_metadata(const struct system_call *form, const uint64_t *words, 
 	case SYS_lsetxattr:
 	case SYS_lremovexattr:
 		call->name.follows = false;
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case SYS_setxattr:
 	case SYS_fsetxattr:
 	case SYS_removexattr:
