@@ -130,7 +130,7 @@ class Strange(Undone):
         self.assertTree(after)
         with open(part, "wb") as file:
             file.write(os.urandom(65536))
-        result = self.undo("--all", code=1)
+        result = self.undo("--all", code=8)
         self.assertIn(b"damaged", result.stderr)
         self.assertTree(after)
 

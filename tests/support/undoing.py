@@ -53,6 +53,9 @@ class Maker:
     def __init__(self, root, seed):
         self.root = root
         self.random = random.Random(seed)
+        self.external = root + ".external"
+        with open(self.external, "w") as file:
+            file.write("beside the tree\n")
         self.serial = 0
 
     def name(self):
@@ -86,7 +89,8 @@ class Maker:
             if kind < 0.25:
                 os.mkdir(path)
             elif kind < 0.32:
-                os.symlink(self.random.choice(("nowhere", "/etc/passwd", "..")), path)
+                # A command that follows it writes to a file of this test alone.
+                os.symlink(self.random.choice(("nowhere", self.external, "..")), path)
             elif kind < 0.42 and files:
                 os.link(self.random.choice(files), path)
             else:

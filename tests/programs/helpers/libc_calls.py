@@ -20,7 +20,8 @@ NUMBERS = {"x86_64": {"open": 2, "openat": 257, "openat2": 437, "unlink": 87, "u
                       "rename": 82, "renameat": 264, "renameat2": 316, "link": 86, "linkat": 265, "symlink": 88, "symlinkat": 266, "chmod": 90,
                       "fchmodat": 268, "chown": 92, "lchown": 94, "fchown": 93, "fchownat": 260, "truncate": 76, "utimensat": 280, "setxattr": 188,
                       "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "execve": 59, "execveat": 322,
-                      "mknod": 133, "mknodat": 259, "creat": 85, "fchmod": 91}}
+                      "mknod": 133, "mknodat": 259, "creat": 85, "fchmod": 91, "fchmodat2": 452,
+                      "utime": 132, "utimes": 235, "futimesat": 261}}
 NUMBERS = NUMBERS.get(os.uname().machine, {})
 CALLED = set()  # names; "SYS_open" by number
 
@@ -594,7 +595,11 @@ _syscall("delete", "unlink", None)
 _syscall("delete", "unlinkat", AT_FDCWD, None, 0)
 _syscall("metadata", "chmod", None, 0o644)
 _syscall("metadata", "fchmodat", AT_FDCWD, None, 0o644)
+_syscall("metadata", "fchmodat2", AT_FDCWD, None, 0o644, 0)
 _syscall("metadata", "chown", None, -1, -1)
+_syscall("metadata", "utime", None, NONE)
+_syscall("metadata", "utimes", None, NONE)
+_syscall("metadata", "futimesat", AT_FDCWD, None, NONE)
 _syscall("metadata", "utimensat", AT_FDCWD, None, NONE, 0)
 _syscall("metadata", "setxattr", None, b("user.x"), b("v"), 1, 0)
 
