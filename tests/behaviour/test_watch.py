@@ -517,6 +517,7 @@ class Limits(Watched):
         # it is stopped while the events come
         pid = self.agent.process.pid
         os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] == "T")
         for i in range(50):
             self.write("a", lines("%d" % i))
             self.write("b", lines("%d" % i))
