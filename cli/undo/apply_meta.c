@@ -158,14 +158,14 @@ static int set_attribute(struct doing *doing, const char *link)
 int apply_log_attributes(struct doing *doing)
 {
 	char link[LINK_BYTES + PATH_MAX], names[NAMES_BYTES_MAX], value[VALUE_BYTES_MAX];
-	ssize_t length = -1;
+	ssize_t length = 0;
 	int error = 0;
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d/%s", doing->directory, doing->name);
 	if (S_ISREG(doing->now.mode) || S_ISDIR(doing->now.mode))
 		length = llistxattr(link, names, sizeof(names));
-	for (const char *name = names; error == 0 && name < names + length;
-	     name += strlen(name) + 1) {
+	const char *end = names + (length > 0 ? length : 0);
+	for (const char *name = names; error == 0 && name < end; name += strlen(name) + 1) {
 		ssize_t size = strncmp(name, SECURITY, sizeof(SECURITY) - 1) == 0
 				       ? -1
 				       : lgetxattr(link, name, value, sizeof(value));
