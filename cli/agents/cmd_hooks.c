@@ -15,10 +15,13 @@
 #include "cli/command.h"
 #include "config/nearest.h"
 
-static bool json, print, project, user;
+static bool json, print, project, user, forget_only;
 
 static const struct option_spec SPECS[] = {
 	{ "--print", NULL, "with install: print what goes where, and write nothing", &print, NULL },
+	{ "--forget-only", NULL,
+	  "with install: hooks that tell what ends a conversation, and none that answers",
+	  &forget_only, NULL },
 	{ "--user", NULL, "the user's own settings; the default", &user, NULL },
 	{ "--project", NULL, "the settings of the current directory, for all who work in it",
 	  &project, NULL },
@@ -144,9 +147,14 @@ static int failed(const struct hooks_place *place, int error)
 	return error == -EEXIST ? EXIT_CODE_CONFLICT : EXIT_CODE_OUTPUT;
 }
 
+static enum hooks_kind kind(void)
+{
+	return forget_only ? HOOKS_FORGET : HOOKS_ANSWER;
+}
+
 static int show(const struct hooks_agent *agent, const struct hooks_place *place)
 {
-	char *text = hooks_text(agent);
+	char *text = hooks_text(agent, kind());
 
 	if (!text) {
 		message("out of memory");
@@ -168,7 +176,7 @@ static int install(const struct hooks_agent *agent)
 	hooks_inspect(agent, project, &place);
 	if (print)
 		return show(agent, &place);
-	int done = hooks_install(agent, &place);
+	int done = hooks_install(agent, &place, kind());
 	if (done < 0)
 		return failed(&place, done);
 	(void)printf("%s: %s in %s\n", agent->name,
@@ -204,7 +212,7 @@ static int act(char **words, int count)
 		message("hooks install, or hooks remove: not '%s'", words[0]);
 		return EXIT_CODE_USAGE;
 	}
-	if (count != 2 || json || (print && !installs)) {
+	if (count != 2 || json || ((print || forget_only) && !installs)) {
 		message(count != 2 ? "hooks %s which agent? One; `seen hooks` lists them"
 				   : "hooks %s AGENT does not take that option",
 			words[0]);
@@ -227,8 +235,8 @@ int cmd_hooks(int argc, char **argv)
 			code = EXIT_CODE_USAGE;
 		} else if (parsed.first_word < argc) {
 			code = act(argv + parsed.first_word, argc - parsed.first_word);
-		} else if (print) {
-			message("--print goes with install AGENT");
+		} else if (print || forget_only) {
+			message("%s goes with install AGENT", print ? "--print" : "--forget-only");
 			code = EXIT_CODE_USAGE;
 		} else {
 			code = list();

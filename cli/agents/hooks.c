@@ -14,14 +14,14 @@
 #include "cli/agents/hooks_document.h"
 #include "cli/base/executable.h"
 #include "cli/base/json_edit.h"
+#include "tracker/process/hook_command.h"
 
 enum { FILE_BYTES_MAX = 16 << 20 };
 
 static const struct hooks_agent AGENTS[] = {
-#define HOOKS(name, alias, form, user, project, data, tried, note) \
-	{ name,  alias,   HOOKS_##form, \
-	  user,  project, hooks_##data, \
-	  tried, note,    "`seen hooks install " name "`" },
+#define HOOKS(name, alias, form, user, project, data, answers, tried, note) \
+	{ name,         alias,   HOOKS_##form, user, project, \
+	  hooks_##data, answers, tried,        note, "`seen hooks install " name "`" },
 #include "cli/agents/hooks.def"
 #undef HOOKS
 };
@@ -104,9 +104,9 @@ static int program_word(bool by_path, char *ret_word, size_t capacity)
 	if (length <= 0)
 		return -ENOENT;
 	self[length] = '\0';
-	if (!by_path && executable_find(HOOKS_MARK_PROGRAM, found, sizeof(found)) == 0 &&
+	if (!by_path && executable_find(HOOK_COMMAND_PROGRAM, found, sizeof(found)) == 0 &&
 	    realpath(found, resolved) && strcmp(resolved, self) == 0)
-		return snprintf(ret_word, capacity, "%s", HOOKS_MARK_PROGRAM) < (int)capacity
+		return snprintf(ret_word, capacity, "%s", HOOK_COMMAND_PROGRAM) < (int)capacity
 			       ? 0
 			       : -ENAMETOOLONG;
 	bool plain = strspn(self, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/"
@@ -135,7 +135,7 @@ static int program_word(bool by_path, char *ret_word, size_t capacity)
 	return used < capacity ? 0 : -ENAMETOOLONG;
 }
 
-static char *text_of(const struct hooks_agent *agent, bool by_path)
+static char *text_of(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path)
 {
 	char word[PATH_MAX * 4], *text = NULL;
 	size_t used = 0;
@@ -145,10 +145,11 @@ static char *text_of(const struct hooks_agent *agent, bool by_path)
 	FILE *out = open_memstream(&text, &used);
 	if (!out)
 		return NULL;
-	const char *at = agent->data;
-	for (const char *mark; (mark = strstr(at, HOOKS_MARK)); at = mark + strlen(HOOKS_MARK)) {
-		const char *program = mark - strlen(HOOKS_MARK_PROGRAM);
-		(void)fprintf(out, "%.*s%s%s", (int)(program - at), at, word, HOOKS_MARK);
+	const char *at = kind == HOOKS_FORGET || !agent->answers ? agent->data : agent->answers;
+	size_t length = 0;
+	for (const char *mark; (mark = hook_command_mark(at, &length)); at = mark + length) {
+		const char *program = mark - strlen(HOOK_COMMAND_PROGRAM);
+		(void)fprintf(out, "%.*s%s%.*s", (int)(program - at), at, word, (int)length, mark);
 	}
 	(void)fputs(at, out);
 	if (fclose(out) != 0) {
@@ -158,16 +159,17 @@ static char *text_of(const struct hooks_agent *agent, bool by_path)
 	return text;
 }
 
-char *hooks_text(const struct hooks_agent *agent)
+char *hooks_text(const struct hooks_agent *agent, enum hooks_kind kind)
 {
-	return text_of(agent, false);
+	return text_of(agent, kind, false);
 }
 
 /* The hooks that are to be there.  flags: JSON_DECODE_INT_AS_REAL: to be compared with what was
  * read (json_edit_check). */
-static json_t *wanted_document(const struct hooks_agent *agent, bool by_path, size_t flags)
+static json_t *wanted_document(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path,
+			       size_t flags)
 {
-	char *text = text_of(agent, by_path);
+	char *text = text_of(agent, kind, by_path);
 	json_t *wanted = text ? json_loads(text, flags, NULL) : NULL;
 
 	free(text);
@@ -284,11 +286,12 @@ static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 	return document;
 }
 
-static void inspect_merged(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
+static void inspect_merged(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path,
+			   struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat;
-	json_t *wanted = wanted_document(agent, by_path, JSON_DECODE_INT_AS_REAL);
+	json_t *wanted = wanted_document(agent, kind, by_path, JSON_DECODE_INT_AS_REAL);
 	json_t *document = read_document(place, wanted, &text, &stat);
 
 	if (document && wanted) {
@@ -300,11 +303,13 @@ static void inspect_merged(const struct hooks_agent *agent, bool by_path, struct
 	free(text.bytes);
 }
 
-static void inspect_file(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
+static void inspect_file(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path,
+			 struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat;
-	char *wanted = text_of(agent, by_path);
+	size_t length = 0;
+	char *wanted = text_of(agent, kind, by_path);
 	int error = read_file(place->path, &text, &stat);
 
 	place->exists = error != -ENOENT;
@@ -312,7 +317,7 @@ static void inspect_file(const struct hooks_agent *agent, bool by_path, struct h
 		blame(place, "%s: cannot be read: %s", place->path, strerror(-error));
 	else if (text.bytes && wanted && strcmp(text.bytes, wanted) == 0)
 		place->state = HOOKS_INSTALLED;
-	else if (text.bytes && strstr(text.bytes, HOOKS_MARK))
+	else if (text.bytes && hook_command_mark(text.bytes, &length))
 		place->state = HOOKS_OTHER;
 	else if (text.bytes)
 		blame(place, "%s: is none of seen's; give it another name", place->path);
@@ -332,12 +337,14 @@ void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_p
 		return;
 	}
 	/* The PATH of today need not be the one of the day on which they were installed. */
-	for (int by_path = 0; by_path < 2; by_path++) {
+	for (int attempt = 0; attempt < 2 * HOOKS_KINDS; attempt++) {
+		bool by_path = attempt % 2;
 		ret_place->state = HOOKS_ABSENT;
+		ret_place->kind = (enum hooks_kind)(attempt / 2);
 		if (agent->form == HOOKS_FILE)
-			inspect_file(agent, by_path, ret_place);
+			inspect_file(agent, ret_place->kind, by_path, ret_place);
 		else
-			inspect_merged(agent, by_path, ret_place);
+			inspect_merged(agent, ret_place->kind, by_path, ret_place);
 		if (ret_place->state != HOOKS_OTHER)
 			return;
 	}
@@ -479,14 +486,15 @@ static int rewrite(struct hooks_place *place, const char *wanted)
 	return error < 0 ? error : 1;
 }
 
-int hooks_install(const struct hooks_agent *agent, struct hooks_place *place)
+int hooks_install(const struct hooks_agent *agent, struct hooks_place *place, enum hooks_kind kind)
 {
 	if (place->state == HOOKS_UNKNOWN)
 		return -EEXIST;
-	if (place->state == HOOKS_INSTALLED)
+	if (place->state == HOOKS_INSTALLED && (place->kind == kind || !agent->answers))
 		return 0;
-	char *text = hooks_text(agent);
-	json_t *wanted = agent->form == HOOKS_MERGED ? wanted_document(agent, false, 0) : NULL;
+	char *text = hooks_text(agent, kind);
+	json_t *wanted = agent->form == HOOKS_MERGED ? wanted_document(agent, kind, false, 0)
+						     : NULL;
 	int done = !text || (agent->form == HOOKS_MERGED && !wanted) ? out_of_memory(place) : 0;
 
 	if (done < 0)
@@ -498,7 +506,7 @@ int hooks_install(const struct hooks_agent *agent, struct hooks_place *place)
 	else
 		done = merge(place, wanted);
 	if (done > 0)
-		place->state = HOOKS_INSTALLED;
+		place->state = HOOKS_INSTALLED, place->kind = kind;
 	json_decref(wanted);
 	free(text);
 	return done;
@@ -519,7 +527,7 @@ static int remove_own(const struct hooks_agent *agent, struct hooks_place *place
 	struct json_text text = { NULL, 0 };
 	struct stat stat, link;
 	json_t *document = read_document(place, NULL, &text, &stat);
-	char *made = hooks_text(agent);
+	char *made = hooks_text(agent, place->kind);
 	int error = 0;
 
 	if (!document || !made || !text.bytes) {

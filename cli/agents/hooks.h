@@ -1,6 +1,6 @@
 /*
  * Hooks: what has an agent tell when its conversation is another one, or shorter than it was, by
- * `seen forget --hook`.  Which agents there are for is in hooks.def, what they run in
+ * `seen forget --hook`; and what it does and was given, by `seen answer hook`.  Which agents there are for is in hooks.def, what they run in
  * config/data/hooks, what for in docs/hooks.md.
  *
  * An agent's settings are its user's: hooks are put in and taken out as text (json_edit.h), and the
@@ -20,7 +20,8 @@ struct hooks_agent {
 	const char *alias; /* NULL: none */
 	enum hooks_form form;
 	const char *user, *project; /* places: hooks.def */
-	const char *data;           /* as shipped */
+	const char *data;           /* as shipped: what ends a conversation */
+	const char *answers;        /* the same, and what the agent asks; NULL: there is none */
 	const char *tried;          /* NULL: not */
 	const char *note;           /* NULL: none */
 	const char *remedy;         /* the command that installs them, for a person */
@@ -36,11 +37,15 @@ enum hooks_state {
 
 enum { HOOKS_FAULT_BYTES = 512 };
 
+/* Which hooks: HOOKS_ANSWER where an agent has no such is HOOKS_FORGET. */
+enum hooks_kind { HOOKS_ANSWER, HOOKS_FORGET, HOOKS_KINDS };
+
 /* Where an agent's hooks are, and how that is. */
 struct hooks_place {
 	char path[PATH_MAX];
 	enum hooks_state state;
-	bool is_off; /* the file says that no hook is to be run */
+	enum hooks_kind kind; /* HOOKS_INSTALLED: which */
+	bool is_off;          /* the file says that no hook is to be run */
 	bool exists;
 	/* why it is not known, or cannot be done; for a person, the path in it where that
 	 * matters */
@@ -65,14 +70,14 @@ void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_p
 
 /* hooks_text(): what is to be in the file, or in it under "hooks", as it would be there alone;
  * NULL: out of memory.  The caller frees it. */
-char *hooks_text(const struct hooks_agent *agent);
+char *hooks_text(const struct hooks_agent *agent, enum hooks_kind kind);
 
-/* hooks_install(), hooks_remove(): as their names say.
+/* hooks_install(), hooks_remove(): as their names say.  Hooks of the other kind are replaced.
  *
  * place: as hooks_inspect() left it; its state is its result, its fault why not.
  * Returns 1 when the file was changed, 0 when there was nothing to do; -EEXIST when it is not what
  * can be changed without harm (it is left); other errors of writing. */
-int hooks_install(const struct hooks_agent *agent, struct hooks_place *place);
+int hooks_install(const struct hooks_agent *agent, struct hooks_place *place, enum hooks_kind kind);
 int hooks_remove(const struct hooks_agent *agent, struct hooks_place *place);
 
 #endif

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracker/process/hook_command.h"
+
 /* Is this the command of a hook of ours? */
 static bool is_own(const json_t *hook)
 {
@@ -11,7 +13,7 @@ static bool is_own(const json_t *hook)
 
 	if (!command)
 		command = json_string_value(json_object_get(hook, "bash"));
-	return command && strstr(command, HOOKS_MARK) && strstr(command, HOOKS_MARK_PROGRAM);
+	return command && hook_command_is(command);
 }
 
 /* How many of the hooks that are to be there are, how many are not, and how many there are of ours

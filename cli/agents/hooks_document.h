@@ -12,11 +12,6 @@
 #include "cli/agents/hooks.h"
 #include "cli/base/json_edit.h"
 
-/* Every command of ours holds HOOKS_MARK, whatever the program's path in it; as shipped, behind
- * HOOKS_MARK_PROGRAM. */
-#define HOOKS_MARK " forget --hook "
-#define HOOKS_MARK_PROGRAM "seen"
-
 /* hooks_document_state(): of the hooks of a document: HOOKS_ABSENT, HOOKS_INSTALLED or
  * HOOKS_OTHER. */
 enum hooks_state hooks_document_state(const json_t *document, const json_t *wanted);

@@ -158,6 +158,8 @@ int answer_diff(const struct segment *segment, const struct diff_question *quest
 	if (question->before.size_bytes > limit || question->now.size_bytes > limit ||
 	    !make_labels(segment, question, &labels))
 		return DIFF_FAILED;
+	if (question->is_bare)
+		labels.header[0] = '\0';
 	int kept = contents_open(segment, &question->before);
 	if (kept < 0)
 		return DIFF_FAILED;

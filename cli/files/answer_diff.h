@@ -5,6 +5,8 @@
 #ifndef SEEN_CLI_ANSWER_DIFF_H
 #define SEEN_CLI_ANSWER_DIFF_H
 
+#include <stdbool.h>
+
 #include "tracker/content/version.h"
 #include "tracker/segment/segment.h"
 
@@ -14,6 +16,7 @@ struct diff_question {
 	struct version now;    /* the file's, as it was decided on */
 	uint64_t given_realtime_ns;
 	const char *path; /* as the command wrote it */
+	bool is_bare;     /* the diff alone, without the line in front */
 };
 
 /* answer_diff(): writes the text.

@@ -1,8 +1,9 @@
 /*
  * `seen answer WORD ...`: answers for a process of a session, in its place or below it.  Only the
- * library runs this.
+ * library, and agents as a hook, run this.
  *
  * 	request TEXT                    a reader's command: the notice, as the library made it
+ * 	hook AGENT                      what an agent tells its hook: descriptor 0; 1 takes the answer
  * 	diff SESSION BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
  */
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/files/answer_diff.h"
+#include "cli/files/hook.h"
 #include "cli/session/session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents_name.h"
@@ -23,14 +25,14 @@
 
 static const struct options OPTIONS = {
 	.usage = "answer WORD [ARGUMENT...]",
-	.summary = "Answers for a process of a session.  The library runs this.",
+	.summary = "Answers for a process of a session.  The library and hooks run this.",
 };
 
 /* Returns enum diff_status. */
 static int diff(int count, char **words)
 {
 	char path[SEGMENT_PATH_BYTES];
-	struct diff_question question;
+	struct diff_question question = { .is_bare = false };
 	struct segment segment;
 
 	if (count != 5 || !contents_version(words[1], &question.before) ||
@@ -70,6 +72,9 @@ int cmd_answer(int argc, char **argv)
 			code = diff(count - 1, words + 1);
 		} else if (count > 0 && strcmp(words[0], "request") == 0) {
 			code = request(count - 1, words + 1);
+		} else if (count == 2 && strcmp(words[0], "hook") == 0) {
+			hook_run(words[1]);
+			code = EXIT_CODE_OK;
 		} else {
 			message("answer takes one of the words that the library knows");
 			code = EXIT_CODE_USAGE;

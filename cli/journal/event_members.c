@@ -9,6 +9,7 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_class.h"
 #include "cli/journal/event_words.h"
+#include "cli/journal/reported.h"
 #include "cli/session/scopes.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/version.h"
@@ -35,6 +36,12 @@ static const unsigned char MEMBERS[JOURNAL_OP_COUNT][MEMBERS_MAX] = {
 #undef OP
 #undef M
 };
+
+/* One of the texts of a hook's report; NULL: it gave none. */
+static const char *event_reported(const struct event *event, enum reported_text which)
+{
+	return reported_text(event->other, event->other_bytes, which);
+}
 
 /* In place of a number: null, and no member at all. */
 static const uint64_t NO_NUMBER = UINT64_MAX, NO_MEMBER = UINT64_MAX - 1;

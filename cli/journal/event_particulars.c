@@ -10,6 +10,7 @@
 #include "cli/journal/event_class.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_words.h"
+#include "cli/journal/reported.h"
 #include "tracker/answer/decision.h"
 #include "tracker/guard/rule.h"
 #include "tracker/path/path.h"
@@ -128,6 +129,16 @@ SHOW(status)
 SHOW(cause)
 {
 	show_word(to, event->other ? event_safe(event->other) : NULL);
+}
+
+SHOW(reported)
+{
+	static const enum reported_text SHOWN[] = { REPORTED_HOOK, REPORTED_TOOL, REPORTED_INPUT };
+
+	for (size_t i = 0; i < sizeof(SHOWN) / sizeof(SHOWN[0]); i++) {
+		const char *text = reported_text(event->other, event->other_bytes, SHOWN[i]);
+		show_word(to, text ? event_safe(text) : NULL);
+	}
 }
 
 SHOW(unobserved)

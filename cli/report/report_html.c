@@ -10,6 +10,7 @@
 
 #include "cli/base/text.h"
 #include "cli/journal/events.h"
+#include "cli/report/report_html_blame.h"
 #include "cli/report/report_html_events.h"
 #include "cli/report/report_page_data.h"
 #include "cli/undo/diff_print.h"
@@ -31,8 +32,9 @@ struct page_piece {
 static const struct page_piece STYLE[] = { PART(page_css) };
 /* Each uses those before it. */
 static const struct page_piece SCRIPT[] = {
-	PART(base_js),  PART(data_js),    PART(lanes_js), PART(timeline_js), PART(moves_js),
-	PART(table_js), PART(details_js), PART(steps_js), PART(sections_js), PART(page_js),
+	PART(base_js),  PART(data_js),     PART(lanes_js),   PART(timeline_js),
+	PART(moves_js), PART(table_js),    PART(details_js), PART(steps_js),
+	PART(blame_js), PART(sections_js), PART(page_js),
 };
 
 enum {
@@ -222,11 +224,13 @@ static int write_data(FILE *file, const struct page_content *content)
 	json_t *object = words(&counts), *document = lean(content->document);
 	json_t *diffs = json_object();
 	error = add_diffs(content->report, document, diffs);
+	json_t *blame = report_html_blame(content->report);
 	bool whole = write_json(file, "words", object) && write_json(file, "report", document) &&
-		     write_json(file, "diffs", diffs);
+		     write_json(file, "diffs", diffs) && blame && write_json(file, "blame", blame);
 	json_decref(object);
 	json_decref(document);
 	json_decref(diffs);
+	json_decref(blame);
 	return error < 0 ? error : whole ? 0 : -ENOMEM;
 }
 

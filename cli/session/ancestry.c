@@ -58,7 +58,8 @@ static bool agent_of(const struct process_slot *process, struct context *ret_con
 
 	/* One that is not observed: its slot tells what it was started from. */
 	if (process->state == PROCESS_ANNOUNCED && context->role == ROLE_AGENT) {
-		*ret_context = (struct context){ .agent_serial = process->serial,
+		*ret_context = (struct context){ .flags = context->flags & CONTEXT_RUN_KIND,
+						 .agent_serial = process->serial,
 						 .anchor_pid = process->pid,
 						 .profile = context->profile };
 		return true;
@@ -112,7 +113,7 @@ static bool find_nearest(const struct segment *segment,
 	return nearest < ANCESTORS_MAX;
 }
 
-bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
+bool ancestry_agent(const struct segment *segment, uint64_t *ret_scope, struct context *ret_agent)
 {
 	struct context agent = { 0 };
 
@@ -124,7 +125,14 @@ bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
 			 name && name[0] ? name : "agent"))
 		return false;
 	*ret_scope = id;
+	*ret_agent = agent;
 	return true;
+}
+
+bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
+{
+	struct context agent;
+	return ancestry_agent(segment, ret_scope, &agent);
 }
 
 bool ancestry_context(const struct segment *segment, struct context *ret_context)

@@ -25,6 +25,9 @@ bool ancestry_session(char *ret_session, size_t capacity);
  * Returns false where no agent of the session is above, or the table is full. */
 bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope);
 
+/* ancestry_agent(): the same, and the context of that agent's own process. */
+bool ancestry_agent(const struct segment *segment, uint64_t *ret_scope, struct context *ret_agent);
+
 /* ancestry_context(): what this process, or the nearest one above that has a scope, was handed on:
  * its capture, its profile.
  *

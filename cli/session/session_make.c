@@ -1,5 +1,6 @@
 /* Making sessions: see session_make.h. */
 #include "cli/session/session_make.h"
+#include "cli/session/git_directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -422,5 +423,7 @@ int session_make(const struct config *config, const char *name, struct session *
 		complete_contents(ret_session);
 	if (error == 0)
 		complete_undo(ret_session);
+	if (error == 0)
+		git_directory_observe(&ret_session->segment);
 	return error == -EAGAIN ? -EBUSY : error;
 }

@@ -18,6 +18,8 @@
 #include "cli/top/top_display.h"
 #include "cli/top/top_draw.h"
 #include "cli/top/top_feed.h"
+#include "cli/top/top_steps.h"
+#include "cli/top/top_undo.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -44,9 +46,9 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "top [OPTION...]",
-	.summary = "Shows a session as it goes on: files, processes, notices, conflicts, rates. q "
-		   "quits, h lists the keys. The program only reads the session, and stays when "
-		   "that ends.",
+	.summary = "Shows a session as it goes on: files, processes, notices, conflicts, rates, "
+		   "steps. q quits, h lists the keys. p undoes the last step after asking; else "
+		   "the session is only read. The program stays when that ends.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
@@ -76,7 +78,29 @@ static int ms_until(uint64_t then_ns, uint64_t now_ns)
 	return then_ns > now_ns ? (int)((then_ns - now_ns + MS_NS - 1) / MS_NS) : 0;
 }
 
-static void run_display(struct top_feed *feed, uint64_t interval_ms)
+/* The steps are read where they are shown alone. */
+static void update_steps(const struct top_feed *feed, const struct top_display *view,
+			 uint64_t interval_ms, struct top_steps *steps)
+{
+	if (view->pane == TOP_STEPS && !view->is_paused && feed->caught_up && !feed->is_removed &&
+	    top_steps_update(steps, feed->model->events, interval_ms) < 0)
+		(void)clearok(curscr, TRUE); /* why was written to the terminal */
+	top_steps_filter(steps, view->filter);
+}
+
+/* What a key asks the program for.  Returns false: it is to end. */
+static bool act(enum top_action action, struct top_feed *feed, struct top_steps *steps)
+{
+	if (action == TOP_RESET)
+		top_feed_reset_rates(feed);
+	if (action != TOP_UNDO)
+		return action != TOP_QUIT;
+	bool goes_on = top_undo_last(steps->config, steps->session);
+	top_steps_expire(steps);
+	return goes_on;
+}
+
+static void run_display(struct top_feed *feed, uint64_t interval_ms, struct top_steps *steps)
 {
 	struct top_display view = { .pane = TOP_FILES };
 	struct top_rows rows = { .files = NULL };
@@ -94,7 +118,8 @@ static void run_display(struct top_feed *feed, uint64_t interval_ms)
 				next_draw_ns = 0;
 		}
 		if (now_ns >= next_draw_ns) {
-			top_draw(feed, &view, &rows);
+			update_steps(feed, &view, interval_ms, steps);
+			top_draw(feed, &view, &rows, steps);
 			now_ns = sys_boottime_ns();
 			next_draw_ns = now_ns + (more ? DRAW_MS : interval_ms) * MS_NS;
 		}
@@ -108,16 +133,15 @@ static void run_display(struct top_feed *feed, uint64_t interval_ms)
 		next_draw_ns = 0;
 		enum top_action action = key < 0 ? TOP_GO_ON
 						 : top_display_key(&view, (uint32_t)key);
-		if (action == TOP_QUIT)
+		if (!act(action, feed, steps))
 			break;
-		if (action == TOP_RESET)
-			top_feed_reset_rates(feed);
 	}
 	top_rows_free(&rows);
 }
 
-static int show(const struct session *session, uint64_t interval_ms)
+static int show(const struct config *config, const struct session *session, uint64_t interval_ms)
 {
+	struct top_steps steps = { .config = config, .session = session->name };
 	const char *journal = session_journal(session);
 	struct top_feed feed;
 	int error = top_feed_open(session, journal, &feed);
@@ -138,8 +162,9 @@ static int show(const struct session *session, uint64_t interval_ms)
 		return EXIT_CODE_NO_TERMINAL;
 	}
 	screen_draw_init();
-	run_display(&feed, interval_ms);
+	run_display(&feed, interval_ms, &steps);
 	screen_close();
+	top_steps_free(&steps);
 	top_feed_close(&feed);
 	screen_exit();
 	return EXIT_CODE_OK;
@@ -157,7 +182,7 @@ int cmd_top(int argc, char **argv)
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			code = session_find(parsed.config, session_name, &session);
 			if (code == EXIT_CODE_OK) {
-				code = show(&session, interval_ms);
+				code = show(parsed.config, &session, interval_ms);
 				session_close(&session);
 			}
 		}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/screen/screen.h"
+#include "cli/screen/screen_scroll.h"
 
 /* ---- the filter ---- */
 
@@ -63,35 +64,7 @@ static void scroll(struct top_display *view, uint32_t key)
 	size_t page = view->page ? view->page : 1;
 	size_t last = view->count > page ? view->count - page : 0;
 
-	switch (key) {
-	case SCREEN_KEY_UP:
-	case 'k':
-		*offset -= *offset > 0;
-		break;
-	case SCREEN_KEY_DOWN:
-	case 'j':
-		*offset += 1;
-		break;
-	case SCREEN_KEY_PAGE_UP:
-		*offset -= *offset < page ? *offset : page;
-		break;
-	case SCREEN_KEY_PAGE_DOWN:
-	case ' ':
-		*offset += page;
-		break;
-	case SCREEN_KEY_HOME:
-	case 'g':
-		*offset = 0;
-		break;
-	case SCREEN_KEY_END:
-	case 'G':
-		*offset = last;
-		break;
-	default:
-		break;
-	}
-	if (*offset > last)
-		*offset = last;
+	screen_scroll(offset, last, page, key);
 }
 
 static void next_order(struct top_display *view)
@@ -103,12 +76,20 @@ static void next_order(struct top_display *view)
 	view->offset[view->pane] = 0;
 }
 
+static void choose(struct top_display *view, unsigned pane)
+{
+	view->pane = (enum top_pane)(pane % TOP_PANES);
+	view->is_helping = false;
+}
+
 enum top_action top_display_key(struct top_display *view, uint32_t key)
 {
 	if (view->is_filtering) {
 		filter_key(view, key);
 		return TOP_GO_ON;
 	}
+	if (key >= '1' && key < '1' + TOP_PANES)
+		choose(view, key - '1');
 	switch (key) {
 	case 'q':
 		if (!view->is_helping)
@@ -127,19 +108,11 @@ enum top_action top_display_key(struct top_display *view, uint32_t key)
 		}
 		view->is_helping = false;
 		break;
-	case '1':
-	case '2':
-	case '3':
-		view->pane = (enum top_pane)(key - '1');
-		view->is_helping = false;
-		break;
 	case SCREEN_KEY_TAB:
-		view->pane = (view->pane + 1) % TOP_PANES;
-		view->is_helping = false;
+		choose(view, view->pane + 1);
 		break;
 	case SCREEN_KEY_BACK_TAB:
-		view->pane = (view->pane + TOP_PANES - 1) % TOP_PANES;
-		view->is_helping = false;
+		choose(view, view->pane + TOP_PANES - 1);
 		break;
 	case 's':
 		next_order(view);
@@ -153,6 +126,8 @@ enum top_action top_display_key(struct top_display *view, uint32_t key)
 		view->is_helping = false;
 		break;
 	case 'p':
+		return TOP_UNDO;
+	case 'z': /* as in htop */
 		view->is_paused = !view->is_paused;
 		break;
 	case 'r':

@@ -10,7 +10,7 @@
 
 #include "cli/top/top_rows.h"
 
-enum top_pane { TOP_FILES, TOP_PROCESSES, TOP_EVENTS, TOP_PANES };
+enum top_pane { TOP_FILES, TOP_PROCESSES, TOP_EVENTS, TOP_STEPS, TOP_PANES };
 
 enum { TOP_FILTER_BYTES = 128 };
 
@@ -29,7 +29,12 @@ struct top_display {
 	size_t count, page; /* rows that there are, and that fit */
 };
 
-enum top_action { TOP_GO_ON, TOP_QUIT, TOP_RESET /* rates begin anew */ };
+enum top_action {
+	TOP_GO_ON,
+	TOP_QUIT,
+	TOP_RESET, /* rates begin anew */
+	TOP_UNDO,  /* the last step, after asking */
+};
 
 /* top_display_key(): what a key does. */
 enum top_action top_display_key(struct top_display *view, uint32_t key);

@@ -19,10 +19,11 @@ enum { NOTE_LINES_MIN = 20 /* of a terminal that has room for the last events be
 
 /* As many lines as there is room for on 80x24. */
 static const char *const HELP[] = {
-	"1 2 3 Tab    files, processes, events         q ^C   quit",
-	"s            the next order of the rows       p      pause, go on",
-	"/            rows that hold a text alone      r      rates begin anew",
-	"w            the workspace alone, or all      h ?    this text",
+	"1 2 3 4 Tab  files, processes, events, steps  q ^C   quit",
+	"s            the next order of the rows       p      undo the last step",
+	"/            rows that hold a text alone      z      pause, go on",
+	"w            the workspace alone, or all      r      rates begin anew",
+	"h ?          this text",
 	"Up Down j k PgUp PgDn Home End g G            scroll",
 	"",
 	"READS WRITES opened for reading; for writing, made, removed, renamed",
@@ -56,7 +57,8 @@ static void make_rows(const struct top_feed *feed, const struct top_display *vie
 	(void)top_rows_notes(feed->model, view->pane == TOP_EVENTS ? &wish : &any, rows);
 }
 
-static size_t count_rows(const struct top_display *view, const struct top_rows *rows)
+static size_t count_rows(const struct top_display *view, const struct top_rows *rows,
+			 const struct top_steps *steps)
 {
 	if (view->is_helping)
 		return HELP_LINES;
@@ -65,13 +67,16 @@ static size_t count_rows(const struct top_display *view, const struct top_rows *
 		return rows->file_count;
 	case TOP_PROCESSES:
 		return rows->branch_count;
+	case TOP_STEPS:
+		return steps->row_count;
 	default:
 		return rows->note_count;
 	}
 }
 
 static void draw_row(const struct top_feed *feed, const struct top_display *view,
-		     const struct top_rows *rows, size_t index, int line)
+		     const struct top_rows *rows, const struct top_steps *steps, size_t index,
+		     int line)
 {
 	if (view->is_helping)
 		(void)draw_text(line, 1, COLS - 2, A_NORMAL, HELP[index]);
@@ -79,6 +84,8 @@ static void draw_row(const struct top_feed *feed, const struct top_display *view
 		draw_file(feed->model, rows->files[index], line);
 	else if (view->pane == TOP_PROCESSES)
 		draw_process(&rows->branches[index], line);
+	else if (view->pane == TOP_STEPS)
+		draw_step(steps, index, line);
 	else
 		draw_note(feed->model, rows->notes[index], line);
 }
@@ -99,8 +106,9 @@ static void draw_empty(const struct top_feed *feed, const struct top_display *vi
 
 static void draw_foot(const struct top_display *view, int line)
 {
-	static const char *const KEYS[] = { "q quit",   "h help",  "Tab pane", "s sort",
-					    "/ filter", "p pause", "w where",  "r reset" };
+	static const char *const KEYS[] = { "q quit",           "h help",   "Tab pane",
+					    "p undo last step", "/ filter", "s sort",
+					    "z pause",          "w where",  "r reset" };
 	char text[TOP_FILTER_BYTES + 16];
 	int column = 1;
 
@@ -136,7 +144,8 @@ static void draw_too_small(void)
 		(void)draw_text(1, 0, COLS, A_NORMAL, "q quits");
 }
 
-void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows)
+void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows,
+	      const struct top_steps *steps)
 {
 	(void)erase();
 	if (COLS < TOP_COLUMNS_MIN || LINES < TOP_LINES_MIN) {
@@ -159,14 +168,14 @@ void top_draw(const struct top_feed *feed, struct top_display *view, struct top_
 	line += !view->is_helping;
 	int bottom = last - (notes ? notes + 1 : 0);
 	size_t page = (size_t)(bottom - line);
-	size_t count = count_rows(view, rows), offset = top_display_place(view, count, page);
-	draw_tabs(feed, view, rows, tabs, offset);
+	size_t count = count_rows(view, rows, steps), offset = top_display_place(view, count, page);
+	draw_tabs(feed, view, rows, steps, tabs, offset);
 	if (!view->is_helping)
 		draw_heads(view->pane, heads);
 	if (count == 0)
 		draw_empty(feed, view, rows, line);
 	for (size_t i = 0; i < page && offset + i < count; i++)
-		draw_row(feed, view, rows, offset + i, line + (int)i);
+		draw_row(feed, view, rows, steps, offset + i, line + (int)i);
 	if (notes) {
 		(void)draw_text(bottom, 1, COLS - 2, A_UNDERLINE | A_DIM, "LAST EVENTS");
 		for (int i = 0; i < notes && (size_t)i < rows->note_count; i++)

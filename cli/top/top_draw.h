@@ -7,6 +7,7 @@
 #include "cli/top/top_display.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_rows.h"
+#include "cli/top/top_steps.h"
 
 enum {
 	TOP_COLUMNS_MIN = 40,
@@ -19,6 +20,7 @@ enum {
  * is not sent again.
  *
  * rows: what was made at the last call, all zero before the first; made anew at each. */
-void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows);
+void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows,
+	      const struct top_steps *steps);
 
 #endif

@@ -235,23 +235,37 @@ void draw_remark(const struct top_feed *feed, int line)
 	(void)draw_text(line, 1, COLS - 2, color(meaning), text);
 }
 
-void draw_tabs(const struct top_feed *feed, const struct top_display *view,
-	       const struct top_rows *rows, int line, size_t offset)
+/* The panes; where there is little room the counts of the others are left out, then all. */
+static int draw_names(const struct top_feed *feed, const struct top_display *view,
+		      const struct top_steps *steps, int line)
 {
-	static const char *const NAMES[TOP_PANES] = { "files", "processes", "events" };
+	static const char *const NAMES[TOP_PANES] = { "files", "processes", "events", "steps" };
+	enum { COUNTED_FROM = 56, ALL_COUNTED_FROM = 100 };
 	const struct top_model *model = feed->model;
-	size_t counts[TOP_PANES] = { model->file_count, model->process_count, model->note_count };
-	char number[TOP_NUMBER_BYTES], text[64], right[192];
+	const size_t counts[TOP_PANES] = { model->file_count, model->process_count,
+					   model->note_count, steps->count };
+	char number[TOP_NUMBER_BYTES], text[64];
 	int column = 1;
 
-	bool is_narrow = COLS < 56;
 	for (int i = 0; i < TOP_PANES; i++) {
 		bool is_chosen = !view->is_helping && (int)view->pane == i;
-		(void)snprintf(text, sizeof(text), " %d %s%s%s ", i + 1, NAMES[i],
-			       is_narrow ? "" : " ", is_narrow ? "" : top_count(counts[i], number));
+		bool is_counted = (i != TOP_STEPS || steps->was_read) &&
+				  (COLS >= ALL_COUNTED_FROM || (COLS >= COUNTED_FROM && is_chosen));
+		(void)snprintf(text, sizeof(text), "%s%d %s%s%s ", COLS < COUNTED_FROM ? "" : " ",
+			       i + 1, NAMES[i], is_counted ? " " : "",
+			       is_counted ? top_count(counts[i], number) : "");
 		column += draw_text(line, column, COLS - column,
 				    is_chosen ? A_REVERSE | A_BOLD : A_NORMAL, text);
 	}
+	return column;
+}
+
+void draw_tabs(const struct top_feed *feed, const struct top_display *view,
+	       const struct top_rows *rows, const struct top_steps *steps, int line, size_t offset)
+{
+	char right[192];
+	int column = draw_names(feed, view, steps, line);
+
 	(void)snprintf(right, sizeof(right), "%s", view->is_helping ? "" : top_display_order(view));
 	if (!view->is_helping && view->pane == TOP_FILES && !view->is_everywhere &&
 	    rows->files_hidden)

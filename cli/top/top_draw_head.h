@@ -13,6 +13,6 @@ int draw_numbers(const struct top_feed *feed, int line, int lines);
 void draw_remark(const struct top_feed *feed, int line);
 /* offset: the first row that is shown. */
 void draw_tabs(const struct top_feed *feed, const struct top_display *view,
-	       const struct top_rows *rows, int line, size_t offset);
+	       const struct top_rows *rows, const struct top_steps *steps, int line, size_t offset);
 
 #endif

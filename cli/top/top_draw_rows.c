@@ -10,6 +10,7 @@
 #include "cli/screen/screen.h"
 #include "cli/screen/screen_draw.h"
 #include "cli/top/top_text.h"
+#include "cli/undo/step_draw.h"
 #include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
 
@@ -292,12 +293,24 @@ void draw_note(const struct top_model *model, const struct top_note *note, int l
 		(void)draw_text(line, column + used, width - used, A_DIM, note->text);
 }
 
+/* ---- steps ---- */
+
+void draw_step(const struct top_steps *steps, size_t index, int line)
+{
+	const struct story_step *step = steps->rows[index];
+	bool is_undone = steps->is_undone[step->step->number];
+
+	step_draw(step, is_undone, line, is_undone ? A_DIM : A_NORMAL);
+}
+
 void draw_heads(enum top_pane pane, int line)
 {
 	if (pane == TOP_FILES)
 		draw_titles(FILE_COLUMNS, FILE_PATH + 1, line);
 	else if (pane == TOP_PROCESSES)
 		draw_titles(PROCESS_COLUMNS, PROCESS_COMMAND + 1, line);
+	else if (pane == TOP_STEPS)
+		step_draw_heads(line, A_UNDERLINE | A_DIM);
 	else
 		draw_titles(NOTE_COLUMNS, NOTE_TEXT + 1, line);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/undo/apply_fresh.h"
 #include "cli/undo/apply_make.h"
 #include "cli/undo/apply_meta.h"
 #include "cli/undo/apply_remove.h"
@@ -174,8 +175,10 @@ static int apply(struct applying *applying, int plan_fd, const char *workspace,
 	result->error = staged ? make_staging(applying, staging) : 0;
 	if (applying->again)
 		apply_reclose_directories(applying);
+	apply_fresh_open(applying->log.directory, applying->plan, workspace, &applying->fresh);
 	if (result->error == 0)
 		do_items(applying, plan_fd, result);
+	apply_fresh_close(applying->log.directory, &applying->fresh);
 	if (result->error == 0 && staged) {
 		unstage(applying, plan_fd, result);
 		remove_staging(applying, staging);
@@ -198,6 +201,7 @@ int apply_plan(struct schedule *plan, const struct tree_records *records, int di
 	applying->plan = plan;
 	applying->records = records;
 	applying->again = again;
+	applying->fresh.directory = -1;
 	operation_name(plan->head.number, name);
 	int error = places_open(&applying->places);
 	if (error == 0)

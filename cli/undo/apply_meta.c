@@ -53,6 +53,22 @@ static int change_mode(int fd, uint32_t mode)
 	return chmod(link, mode & PERMISSIONS) < 0 ? -errno : 0;
 }
 
+int apply_meta_writable(const struct doing *doing, bool writable)
+{
+	uint32_t more = writable ? S_IRUSR | S_IWUSR : 0;
+	struct stat stat;
+	int error = -EACCES;
+	int fd = openat(doing->directory, doing->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
+	    stat.st_ino == doing->now.ino && stat.st_dev == doing->now.dev)
+		error = change_mode(fd, doing->now.mode | more);
+	(void)close(fd);
+	return error;
+}
+
 int apply_meta_name(int directory, const char *name, const struct pack_state *wanted, bool time)
 {
 	struct timespec times[2];

@@ -18,6 +18,10 @@ int apply_log_attributes(struct doing *doing);
 int apply_meta_descriptor(int fd, const struct pack_state *wanted, bool time);
 int apply_meta_name(int directory, const char *name, const struct pack_state *wanted, bool time);
 
+/* apply_meta_writable(): lets the owner of the file that is there read and write it, or no more than before.  Returns
+ * 0 or a negative errno: -EACCES: it is another's. */
+int apply_meta_writable(const struct doing *doing, bool writable);
+
 /* apply_open_directory(): makes the directory of an item writable for its owner, where it is not;
  * apply_close_directories(): all are as they were.  Returns 0, or a negative errno: it is not so.
  * apply_reclose_directories(): so are those that an undo had open that was interrupted. */

@@ -43,9 +43,17 @@ int doing_start(struct applying *applying, size_t index, struct doing *ret_doing
 	return 0;
 }
 
+/* A program may have set the modification time back.  Hard links that are made or removed set ctime, too. */
+static bool has_ctime(const struct pack_state *now, const struct pack_state *found)
+{
+	return S_ISDIR(now->mode) || now->nlink != 1 || found->nlink != 1 || !found->ctime_ns ||
+	       now->ctime_ns == found->ctime_ns;
+}
+
 bool doing_is_found(const struct doing *doing)
 {
-	return doing->exists && place_is_same(&doing->now, &doing->item->found);
+	return doing->exists && place_is_same(&doing->now, &doing->item->found) &&
+	       has_ctime(&doing->now, &doing->item->found);
 }
 
 int doing_content_open(const struct doing *doing)

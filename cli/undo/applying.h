@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/undo/apply_fresh.h"
 #include "cli/undo/operation_log.h"
 #include "cli/undo/place.h"
 #include "cli/undo/schedule.h"
@@ -24,6 +25,7 @@ struct applying {
 	const struct tree_records *records;
 	struct operation_log log;
 	struct places places;
+	struct apply_fresh fresh; /* for files in the making */
 	bool again;
 	struct applying_opened opened[APPLYING_OPENED_MAX];
 	size_t opened_count;
@@ -37,7 +39,8 @@ struct doing {
 	const char *path, *other;                 /* other: "": none */
 	const char *name;                         /* of the path in its directory */
 	int directory;                            /* borrowed, until another path is reached */
-	char temporary[APPLYING_TEMPORARY_BYTES]; /* a name in that directory */
+	char temporary[APPLYING_TEMPORARY_BYTES]; /* a name in that directory, or in `fresh` */
+	bool is_fresh;                            /* what is made has its temporary name there */
 	bool exists;
 	struct pack_state now;
 };

@@ -1,10 +1,12 @@
 /* Who wrote each line: see blame.h. */
+#define XXH_INLINE_ALL
 #include "cli/undo/blame.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include "cli/files/line_script.h"
 #include "cli/undo/file_history.h"
@@ -15,12 +17,22 @@ enum { TEXT_BYTES_MAX = 1 << 28 };
 /* Who may have written what is new in the next known version. */
 enum pending { PENDING_NONE, PENDING_ONE, PENDING_SEVERAL };
 
+/* The lines of an earlier version. */
+struct earlier {
+	XXH128_hash_t hash;
+	struct blame_line *lines; /* owned */
+	size_t count;
+};
+
 struct following {
 	const struct tree_records *records;
 	const struct steps *steps;
 	struct blame *blame; /* text and lines: of the last known version */
 	enum pending pending;
 	struct blame_origin writer; /* PENDING_ONE */
+	bool keeps_earlier;         /* the file's history has an undo */
+	struct earlier *earlier;
+	size_t earlier_count;
 };
 
 const char *blame_kind_name(enum blame_kind kind)
@@ -109,6 +121,47 @@ static void set_lines(struct blame_line *lines, const struct blame *old,
 	}
 }
 
+/* ---- what came back ---- */
+
+static int keep_earlier(struct following *following, const char *text, size_t size)
+{
+	const struct blame *blame = following->blame;
+	struct earlier *more = following->keeps_earlier
+				       ? reallocarray(following->earlier,
+						      following->earlier_count + 1, sizeof(*more))
+				       : NULL;
+	struct blame_line *lines = more ? calloc(blame->count + 1, sizeof(*lines)) : NULL;
+
+	following->earlier = more ? more : following->earlier;
+	if (!lines)
+		return following->keeps_earlier ? -ENOMEM : 0;
+	if (blame->count)
+		memcpy(lines, blame->lines, blame->count * sizeof(*lines));
+	more[following->earlier_count++] = (struct earlier){ XXH3_128bits(text, size), lines,
+							     blame->count };
+	return 0;
+}
+
+/* The youngest version with that content, where an undo or a redo may have brought it back; NULL: none. */
+static const struct earlier *find_earlier(const struct following *following, const char *text,
+					  size_t size)
+{
+	if (following->pending != PENDING_ONE || following->writer.kind != BLAME_UNDO)
+		return NULL;
+	XXH128_hash_t hash = XXH3_128bits(text, size);
+	for (size_t i = following->earlier_count; i-- > 0;)
+		if (XXH128_isEqual(following->earlier[i].hash, hash))
+			return &following->earlier[i];
+	return NULL;
+}
+
+static void drop_earlier(struct following *following)
+{
+	for (size_t i = 0; i < following->earlier_count; i++)
+		free(following->earlier[i].lines);
+	free(following->earlier);
+}
+
 /* The next known version; takes the text over.  What is new in it is the pending writer's. */
 static int next_version(struct following *following, char *text, size_t size)
 {
@@ -123,8 +176,12 @@ static int next_version(struct following *following, char *text, size_t size)
 
 	if (error == 0 && (!lines || origin == UINT32_MAX))
 		error = -ENOMEM;
+	const struct earlier *earlier = error == 0 ? find_earlier(following, text, size) : NULL;
 	if (error == 0) {
-		set_lines(lines, blame, &script, origin);
+		if (earlier && earlier->count == script.new.count)
+			memcpy(lines, earlier->lines, earlier->count * sizeof(*lines));
+		else
+			set_lines(lines, blame, &script, origin);
 		free(blame->lines);
 		free(blame->text);
 		blame->lines = lines;
@@ -132,6 +189,7 @@ static int next_version(struct following *following, char *text, size_t size)
 		blame->text = text;
 		blame->size_bytes = size;
 		following->pending = PENDING_NONE;
+		error = keep_earlier(following, text, size);
 	} else {
 		free(lines);
 		free(text);
@@ -171,16 +229,11 @@ static int read_version(struct following *following, const struct file_state *st
 static int read_disk(const char *path, struct file_state *ret_state, char **ret_text,
 		     size_t *ret_size)
 {
-	const struct tree_entry entry = { .exists = true,
-					  .known = true,
-					  .mode = S_IFREG,
-					  .content = TREE_DISK,
-					  .disk_path = path };
 	struct stat stat;
 
 	if (lstat(path, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return -ENOENT;
-	int error = tree_entry_read(NULL, &entry, TEXT_BYTES_MAX, ret_text, ret_size);
+	int error = tree_entry_read_disk(path, TEXT_BYTES_MAX, ret_text, ret_size);
 	if (error < 0)
 		return error;
 	*ret_state = (struct file_state){
@@ -218,6 +271,8 @@ static int follow(struct following *following, const struct file_history *histor
 	int error = 0;
 
 	add_writer(following, &before);
+	for (size_t i = 0; i < history->count; i++)
+		following->keeps_earlier |= changes[i].record->operation != 0;
 	for (size_t i = 0; i < history->count && error == 0; i++) {
 		if (i > 0 && !follows(following, &changes[i - 1], &changes[i]))
 			add_external(following);
@@ -252,6 +307,7 @@ int blame_read(const struct tree_records *records, const struct steps *steps, co
 		error = follow(&following, &history, &disk, text, size);
 	else
 		free(text);
+	drop_earlier(&following);
 	file_history_free(&history);
 	return error;
 }

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/session/session_command.h"
 #include "cli/undo/blame.h"
+#include "cli/undo/git_note.h"
 #include "cli/undo/patch.h"
 #include "cli/undo/story_print.h"
 #include "cli/undo/undo_session.h"
@@ -26,18 +27,20 @@
 enum { WHO_COLUMNS = 30, ID_BYTES = 41 };
 
 static const char *session_name;
-static bool json, porcelain;
+static bool json, porcelain, git_ai;
 
 static const struct option_spec SPECS[] = {
 	{ "--porcelain", NULL, "for programs, in the form of git blame --porcelain", &porcelain,
 	  NULL },
 	{ "--json", NULL, "one JSON document, seen/blame/1", &json, NULL },
+	{ "--git-ai", NULL, "the lines of HEAD that agents wrote, as a note for git-ai", &git_ai,
+	  NULL },
 	{ "--session", "ID", "of this session; default: the newest of the workspace", NULL,
 	  &session_name },
 };
 
 static const struct options OPTIONS = {
-	.usage = "blame [OPTION...] FILE",
+	.usage = "blame [OPTION...] FILE | blame --git-ai",
 	.summary = "Each line of a text file with the step that wrote it, or that it was there "
 		   "before the session, came from an external program, or that its writer is not "
 		   "known. Lines are followed through edits and renames.",
@@ -87,12 +90,30 @@ static const char *next_line(const struct blame *blame, const char **at, size_t 
 
 /* ---- for people ---- */
 
+/* A line as it stands in the file, but for what a terminal would obey. */
+static void print_source(const char *line, size_t length)
+{
+	while (length) {
+		size_t part = 0;
+		while (part < length && line[part] != '\t' && line[part] != '\\')
+			part++;
+		char *text = strndup(line, part), *shown = text ? malloc(4 * part + 1) : NULL;
+		if (shown && path_escape(text, shown, 4 * part + 1) >= 0)
+			(void)fputs(shown, stdout);
+		free(text);
+		free(shown);
+		if (part < length)
+			(void)putchar(line[part++]);
+		line += part;
+		length -= part;
+	}
+}
+
 static void print_line(const struct blame_origin *origin, size_t number, int digits,
 		       const char *line, size_t length)
 {
 	char step[16] = "-", clock[STORY_WORD_BYTES] = "-", day[STORY_WORD_BYTES];
-	char who[4 * STEP_TEXT_BYTES + 8], *text = strndup(line, length);
-	char *shown = text ? malloc(4 * length + 1) : NULL;
+	char who[4 * STEP_TEXT_BYTES + 8];
 
 	if (origin->step)
 		(void)snprintf(step, sizeof(step), "%u", origin->step->number);
@@ -100,12 +121,10 @@ static void print_line(const struct blame_origin *origin, size_t number, int dig
 		story_clock(origin->time_ns, clock, day);
 	if (path_escape(who_of(origin), who, sizeof(who)) < 0)
 		who[0] = '\0';
-	if (shown && path_escape(text, shown, 4 * length + 1) < 0)
-		shown[0] = '\0';
-	(void)printf("%4s %-8s %-*.*s %*zu) %s\n", step, clock, WHO_COLUMNS, WHO_COLUMNS, who,
-		     digits, number, shown ? shown : "");
-	free(text);
-	free(shown);
+	(void)printf("%4s %-8s %-*.*s %*zu) ", step, clock, WHO_COLUMNS, WHO_COLUMNS, who, digits,
+		     number);
+	print_source(line, length);
+	(void)putchar('\n');
 }
 
 static void print_text(const struct blaming *blaming)
@@ -208,6 +227,8 @@ static json_t *origin_json(const struct blame_origin *origin)
 	(void)json_object_set_new(object, "process",
 				  is_step ? json_integer(origin->process) : json_null());
 	(void)json_object_set_new(object, "pid", is_step ? json_integer(origin->pid) : json_null());
+	(void)json_object_set_new(object, "tool_call",
+				  is_step ? story_call_json(origin->step) : json_null());
 	(void)json_object_set_new(object, "time", text_json_time(origin->time_ns));
 	return object;
 }
@@ -267,8 +288,10 @@ static int run(const struct undo_session *session, const char *path)
 
 static const char *refuse(char **words)
 {
-	if (json && porcelain)
-		return "--json and --porcelain: one of them";
+	if (json + porcelain + git_ai > 1)
+		return "--json, --porcelain and --git-ai: one of them";
+	if (git_ai)
+		return words[0] ? "--git-ai takes no FILE" : NULL;
 	return words[0] && !words[1] ? NULL : "blame takes one FILE";
 }
 
@@ -286,14 +309,15 @@ int cmd_blame(int argc, char **argv)
 	int code;
 
 	if (session_command_parse(&command, argc, argv, &parsed, &words, &code) == 0) {
-		int error = argument_path(words[0], path, sizeof(path));
+		int error = git_ai ? 0 : argument_path(words[0], path, sizeof(path));
 		if (error < 0) {
 			message("%s: %s", words[0], strerror(-error));
 			code = EXIT_CODE_USAGE;
 		} else {
 			code = undo_session_find(parsed.config, session_name, &session);
 			if (code == EXIT_CODE_OK) {
-				code = run(&session, path);
+				code = git_ai ? message_exit_code(git_note_write(stdout, &session))
+					      : run(&session, path);
 				undo_session_close(&session);
 			}
 		}

@@ -71,13 +71,22 @@ static json_t *json_row(const struct versions *versions, const struct versions_r
 	return object;
 }
 
-static int print_json(const struct session *session, const struct versions *versions)
+/* Of one session's versions. */
+static uint64_t count_bytes(const struct session *session, const struct versions *versions)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; session->segment.header && i < versions->count; i++)
+		if (strcmp(versions->stores[versions->rows[i].store].session, session->name) == 0)
+			bytes += versions->rows[i].version.size_bytes;
+	return bytes;
+}
+
+static int print_json(const struct session *session, const struct versions *versions,
+		      uint64_t bytes)
 {
 	json_t *document = json_object(), *rows = json_array();
 	bool is_open = session->segment.header != NULL;
-	uint64_t bytes = is_open ? __atomic_load_n(&session->segment.header->contents_bytes,
-						   __ATOMIC_RELAXED)
-				 : 0;
 
 	for (size_t i = 0; i < versions->count; i++)
 		(void)json_array_append_new(rows, json_row(versions, &versions->rows[i]));
@@ -161,6 +170,7 @@ static int filter(struct versions *versions, char **words)
 
 static int versions_of(const struct session *session, struct versions *versions, char **words)
 {
+	uint64_t bytes = count_bytes(session, versions); /* of all paths */
 	int code = *words ? filter(versions, words) : EXIT_CODE_OK;
 	int error = 0;
 
@@ -168,7 +178,7 @@ static int versions_of(const struct session *session, struct versions *versions,
 		return code;
 	versions_compare(versions);
 	if (json)
-		error = print_json(session, versions);
+		error = print_json(session, versions, bytes);
 	else
 		print_table(versions);
 	if (error < 0) {

@@ -83,8 +83,10 @@ int file_copy(int from, int to, uint64_t size_bytes)
 		return 0; /* the same file by two names */
 	if (size_bytes >= CLONE_BYTES_MIN && ioctl(to, FICLONE, from) == 0)
 		return ftruncate(to, (off_t)size_bytes) < 0 ? -errno : 0;
-	/* What was there is no hole. */
-	if (ftruncate(to, 0) < 0 || ftruncate(to, (off_t)size_bytes) < 0)
+	/* What was there is no hole.  ext4 writes a file to its disk at once that was truncated before: not a new one. */
+	if ((target.st_size || target.st_blocks) && ftruncate(to, 0) < 0)
+		return -errno;
+	if (size_bytes > PAGE_BYTES && ftruncate(to, (off_t)size_bytes) < 0)
 		return -errno;
 	char *buffer = malloc(BUFFER_BYTES);
 	int error = buffer ? copy_bytes(from, to, size_bytes, buffer, true) : -ENOMEM;

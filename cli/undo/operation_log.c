@@ -12,11 +12,9 @@
 
 #include "cli/undo/file_copy.h"
 #include "cli/undo/operation.h"
-#include "tracker/content/pack_check.h"
+#include "tracker/content/pack_code.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/sys/sys.h"
-
-enum { NOTES_MAX = 4, PIECES = 4 };
 
 #define NO_PLACE UINT64_MAX
 
@@ -104,10 +102,28 @@ int operation_log_sync(int directory, uint32_t number)
 
 /* ---- places ---- */
 
-static uint64_t size_of(const struct operation_note *note)
+/* A record, but for its place.  ret_code: PACK_CODE_BYTES_MAX. */
+static struct pack_record form(const struct operation_note *note, unsigned char *ret_code)
 {
-	return pack_size_bytes(strlen(note->path), note->other ? strlen(note->other) : 0,
-			       note->held == PACK_INLINE ? note->version.size_bytes : 0);
+	struct pack_record record = {
+		.path_bytes = (uint16_t)strlen(note->path),
+		.other_bytes = (uint16_t)(note->other ? strlen(note->other) : 0),
+		.content_bytes = note->held == PACK_INLINE ? (uint32_t)note->version.size_bytes : 0,
+		.kind = (uint8_t)note->kind,
+		.held = (uint8_t)note->held,
+		.reason = (uint8_t)note->reason,
+		.what = (uint8_t)note->what,
+		.time_realtime_ns = sys_realtime_ns(),
+		.flags = note->flags,
+		.pid = (uint32_t)getpid(),
+		.before = note->before,
+		.version = note->version,
+	};
+
+	record.code_bytes = (uint32_t)pack_encode(&record, ret_code);
+	record.size_bytes = (uint32_t)pack_size_bytes(record.code_bytes, record.path_bytes,
+						      record.other_bytes, record.content_bytes);
+	return record;
 }
 
 /* A place for so many bytes in one part. */
@@ -192,7 +208,9 @@ int operation_log_keep(struct operation_log *log, struct operation_note *note, i
 		return 0;
 	if (note->before.size_bytes <= PACK_INLINE_BYTES_MAX && fd >= 0)
 		return keep_inline(log, note, fd);
-	note->place = reserve(log, size_of(note));
+	/* the content has the name of its place; how long its record will be is not known yet */
+	note->place = reserve(log, pack_size_bytes(PACK_CODE_BYTES_MAX, strlen(note->path),
+						   note->other ? strlen(note->other) : 0, 0));
 	pack_files_name(pack_part_of(note->place), files);
 	if (mkdirat(log->directory, files, 0700) < 0 && errno != EEXIST)
 		return -errno;
@@ -207,59 +225,42 @@ int operation_log_keep(struct operation_log *log, struct operation_note *note, i
 
 /* ---- records ---- */
 
-static struct pack_record form(const struct operation_note *note)
+static int write_note(struct operation_log *log, struct operation_note *note)
 {
-	struct pack_record record = {
-		.magic = PACK_MAGIC,
-		.place = note->place,
-		.size_bytes = (uint32_t)size_of(note),
-		.path_bytes = (uint16_t)strlen(note->path),
-		.other_bytes = (uint16_t)(note->other ? strlen(note->other) : 0),
-		.content_bytes = note->held == PACK_INLINE ? (uint32_t)note->version.size_bytes : 0,
-		.kind = (uint8_t)note->kind,
-		.held = (uint8_t)note->held,
-		.reason = (uint8_t)note->reason,
-		.what = (uint8_t)note->what,
-		.time_realtime_ns = sys_realtime_ns(),
-		.flags = note->flags,
-		.pid = (uint32_t)getpid(),
-		.before = note->before,
-		.version = note->version,
-	};
+	static const char ZEROES[PACK_UNIT_BYTES];
+	_Alignas(struct pack_head) unsigned char code[PACK_CODE_BYTES_MAX];
+	struct pack_head *head = (struct pack_head *)(void *)code;
+	struct pack_record record = form(note, code);
+	const char *other = note->other ? note->other : "";
 
-	record.check = pack_check(&record, note->path, note->other ? note->other : "");
-	return record;
+	if (note->held != PACK_LINK && note->held != PACK_COPY)
+		note->place = reserve(log, record.size_bytes);
+	record.place = note->place;
+	head->size_bytes = record.size_bytes;
+	head->check = pack_check(code, &record, note->path, record.path_bytes, other,
+				 record.other_bytes);
+	int error = open_part(log, note->place);
+	if (error < 0)
+		return error;
+	size_t used = pack_content_offset(&record) + record.content_bytes;
+	const struct iovec pieces[] = {
+		{ code, record.code_bytes },
+		{ (void *)(uintptr_t)note->path, record.path_bytes },
+		{ (void *)(uintptr_t)other, record.other_bytes },
+		{ (void *)(uintptr_t)note->content, record.content_bytes },
+		{ (void *)(uintptr_t)ZEROES, record.size_bytes - used },
+	};
+	ssize_t put = pwritev(log->part, pieces, sizeof(pieces) / sizeof(pieces[0]),
+			      (off_t)(note->place % PACK_PART_BYTES));
+	return put < 0 ? -errno : (size_t)put != record.size_bytes ? -ENOSPC : 0;
 }
 
 int operation_log_write(struct operation_log *log, struct operation_note *notes, size_t count)
 {
-	static const char ZEROES[PACK_UNIT_BYTES];
-	struct pack_record records[NOTES_MAX];
-	struct iovec pieces[PIECES + 1];
 	int error = 0;
 
 	for (size_t i = 0; i < count && error == 0; i++) {
-		struct operation_note *note = &notes[i];
-		bool has_file = note->held == PACK_LINK || note->held == PACK_COPY;
-		if (!has_file)
-			note->place = reserve(log, size_of(note));
-		records[i] = form(note);
-		error = open_part(log, note->place);
-		if (error < 0)
-			break;
-		size_t used = sizeof(records[i]) + records[i].path_bytes + records[i].other_bytes +
-			      records[i].content_bytes;
-		pieces[0] = (struct iovec){ &records[i], sizeof(records[i]) };
-		pieces[1] = (struct iovec){ (void *)(uintptr_t)note->path, records[i].path_bytes };
-		pieces[2] = (struct iovec){ (void *)(uintptr_t)note->other,
-					    records[i].other_bytes };
-		pieces[3] = (struct iovec){ (void *)(uintptr_t)note->content,
-					    records[i].content_bytes };
-		pieces[4] = (struct iovec){ (void *)(uintptr_t)ZEROES,
-					    records[i].size_bytes - used };
-		ssize_t put = pwritev(log->part, pieces, PIECES + 1,
-				      (off_t)(note->place % PACK_PART_BYTES));
-		error = put < 0 ? -errno : (size_t)put != records[i].size_bytes ? -ENOSPC : 0;
+		error = write_note(log, &notes[i]);
 		if (error < 0)
 			operation_log_fail(log, notes, i);
 	}
@@ -275,7 +276,7 @@ void operation_log_fail(struct operation_log *log, const struct operation_note *
 			continue;
 		ssize_t wrote = pwrite(log->part, &failed, sizeof(failed),
 				       (off_t)(notes[i].place % PACK_PART_BYTES +
-					       offsetof(struct pack_record, result)));
+					       offsetof(struct pack_head, result)));
 		(void)wrote;
 	}
 }

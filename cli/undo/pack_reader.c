@@ -12,7 +12,7 @@
 
 #include "cli/session/owned.h"
 #include "cli/session/store_files.h"
-#include "tracker/content/pack_check.h"
+#include "tracker/content/pack_code.h"
 #include "tracker/content/pack_name.h"
 
 enum {
@@ -134,25 +134,26 @@ static int load_part(struct pack_reader *reader, uint32_t part)
 	return 0;
 }
 
-/* Is a record whole, as far as its numbers tell?  room: bytes of the part from its beginning on. */
-static bool is_sound(const struct pack_record *record, uint64_t place, uint64_t room)
-{
-	return record->magic == PACK_MAGIC && record->place == place &&
-	       record->size_bytes <= room && record->kind > PACK_NONE &&
-	       record->kind < PACK_KIND_COUNT && record->held < PACK_HELD_COUNT &&
-	       record->reason < PACK_REASON_COUNT && record->path_bytes <= PACK_PATH_BYTES_MAX &&
-	       record->other_bytes <= PACK_PATH_BYTES_MAX &&
-	       record->content_bytes <= PACK_INLINE_BYTES_MAX &&
-	       (record->held == PACK_INLINE || record->content_bytes == 0) &&
-	       record->size_bytes == pack_size_bytes(record->path_bytes, record->other_bytes,
-						     record->content_bytes);
-}
-
 static bool copy_text(const unsigned char *bytes, size_t length, char *ret_text)
 {
 	memcpy(ret_text, bytes, length);
 	ret_text[length] = '\0';
 	return strlen(ret_text) == length;
+}
+
+/* A text of a record: it stands behind it, or in another record of the part.  ret_text: PACK_PATH_BYTES_MAX + 1. */
+static bool read_text(const struct pack_reader *reader, const unsigned char *bytes, size_t length,
+		      uint32_t unit_1, char *ret_text)
+{
+	size_t at = unit_1 ? (size_t)(unit_1 - 1) * PACK_UNIT_BYTES : 0;
+	struct pack_record there;
+
+	if (!unit_1)
+		return copy_text(bytes, length, ret_text);
+	return length == 0 && at < reader->at &&
+	       pack_decode(reader->bytes + at, reader->size_bytes - at, at, &there) &&
+	       there.size_bytes <= reader->size_bytes - at &&
+	       copy_text(reader->bytes + at + there.code_bytes, there.path_bytes, ret_text);
 }
 
 /* The record at the reader's place in its part.  False: there is none. */
@@ -162,14 +163,16 @@ static bool read_record(struct pack_reader *reader, uint64_t place, struct pack_
 	size_t room = reader->size_bytes - reader->at;
 	struct pack_record record;
 
-	if (room < sizeof(record))
+	if (!pack_decode(bytes, room, place, &record) || record.size_bytes > room)
 		return false;
-	memcpy(&record, bytes, sizeof(record));
-	if (!is_sound(&record, place, room) ||
-	    !copy_text(bytes + sizeof(record), record.path_bytes, reader->path) ||
-	    !copy_text(bytes + sizeof(record) + record.path_bytes, record.other_bytes,
+	const unsigned char *text = bytes + record.code_bytes;
+	struct pack_head head;
+	memcpy(&head, bytes, sizeof(head));
+	if (!read_text(reader, text, record.path_bytes, record.path_unit_1, reader->path) ||
+	    !read_text(reader, text + record.path_bytes, record.other_bytes, record.other_unit_1,
 		       reader->other) ||
-	    record.check != pack_check(&record, reader->path, reader->other))
+	    head.check != pack_check(bytes, &record, reader->path, strlen(reader->path),
+				     reader->other, strlen(reader->other)))
 		return false;
 	ret_entry->record = record;
 	ret_entry->path = reader->path;
@@ -180,15 +183,14 @@ static bool read_record(struct pack_reader *reader, uint64_t place, struct pack_
 /* The units of a record whose writer is not done, or was killed before it was; 0: it is none. */
 static size_t begun_bytes(const unsigned char *unit, uint64_t place, size_t room)
 {
-	uint32_t magic, size_bytes;
-	uint64_t own_place;
+	struct pack_head head;
 
-	memcpy(&magic, unit + offsetof(struct pack_record, magic), sizeof(magic));
-	memcpy(&own_place, unit + offsetof(struct pack_record, place), sizeof(own_place));
-	memcpy(&size_bytes, unit + offsetof(struct pack_record, size_bytes), sizeof(size_bytes));
-	return magic == PACK_MAGIC_BEGUN && own_place == place && size_bytes <= room &&
-			       size_bytes % PACK_UNIT_BYTES == 0
-		       ? size_bytes
+	if (room < sizeof(head))
+		return 0;
+	memcpy(&head, unit, sizeof(head));
+	return head.magic == PACK_MAGIC_BEGUN && head.check == place && head.size_bytes <= room &&
+			       head.size_bytes % PACK_UNIT_BYTES == 0
+		       ? head.size_bytes
 		       : 0;
 }
 
@@ -217,11 +219,12 @@ static bool next_in_part(struct pack_reader *reader, struct pack_entry *ret_entr
 			reader->at += begun;
 			continue;
 		}
+		/* up to the next record it is one stretch, also where there are zeroes in it */
 		bool is_damaged = !is_empty(unit);
 		reader->damaged += is_damaged && !was_damaged;
 		if (is_damaged)
 			reader->damaged_place = begin + reader->at;
-		was_damaged = is_damaged;
+		was_damaged |= is_damaged;
 		reader->at += PACK_UNIT_BYTES;
 	}
 	return false;
@@ -277,15 +280,31 @@ int pack_reader_at(struct pack_reader *reader, uint64_t place, struct pack_entry
 
 /* ---- contents ---- */
 
-/* A copy in memory of what stands behind a record. */
-static int open_inline(const struct pack_reader *reader, const struct pack_record *record)
+/* The head and the fields of the record at a place. */
+static int read_code(int part, uint64_t place, struct pack_record *ret_record)
 {
-	int part = open_part(reader, pack_part_of(record->place));
-	off_t offset = (off_t)(record->place % PACK_PART_BYTES + sizeof(*record) +
-			       record->path_bytes + record->other_bytes);
-	char *bytes = malloc(record->content_bytes + (size_t)1);
-	int fd = part < 0 ? part : bytes ? 0 : -ENOMEM;
+	unsigned char code[PACK_CODE_BYTES_MAX];
+	ssize_t got = read_whole(part, code, sizeof(code), (off_t)(place % PACK_PART_BYTES));
 
+	if (got < 0)
+		return (int)got;
+	/* what follows the fields is not read here */
+	return pack_decode(code, (size_t)got, place, ret_record) ? 0 : -EBADMSG;
+}
+
+/* A copy in memory of what stands behind a record. */
+static int open_inline(const struct pack_reader *reader, const struct pack_record *wanted)
+{
+	int part = open_part(reader, pack_part_of(wanted->place));
+	struct pack_record there = { .content_bytes = 0 }, *record = &there;
+	int fd = part < 0 ? part : read_code(part, wanted->place, record);
+	off_t offset = (off_t)(record->place % PACK_PART_BYTES + pack_content_offset(record));
+	char *bytes = malloc(record->content_bytes + (size_t)1);
+
+	if (fd == 0 && !version_equal(&record->version, &wanted->version))
+		fd = -EBADMSG;
+	if (fd == 0 && !bytes)
+		fd = -ENOMEM;
 	if (fd == 0) {
 		ssize_t got = read_whole(part, bytes, record->content_bytes, offset);
 		struct version version = version_of_bytes(bytes, got > 0 ? (uint64_t)got : 0);

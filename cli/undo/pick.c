@@ -2,39 +2,12 @@
 #include "cli/undo/pick.h"
 
 #include "cli/screen/screen.h"
+#include "cli/screen/screen_scroll.h"
 
-/* Moves a number within what there is.  last: the largest. */
+/* As a pager does: b is a page back, too. */
 static void move(size_t *at, size_t last, size_t page, uint32_t key)
 {
-	switch (key) {
-	case SCREEN_KEY_UP:
-	case 'k':
-		*at -= *at > 0;
-		break;
-	case SCREEN_KEY_DOWN:
-	case 'j':
-		*at += 1;
-		break;
-	case SCREEN_KEY_PAGE_UP:
-	case 'b':
-		*at -= *at < page ? *at : page;
-		break;
-	case SCREEN_KEY_PAGE_DOWN:
-	case ' ':
-		*at += page;
-		break;
-	case SCREEN_KEY_HOME:
-	case 'g':
-		*at = 0;
-		break;
-	case SCREEN_KEY_END:
-	case 'G':
-		*at = last;
-		break;
-	default:
-		break;
-	}
-	*at = *at > last ? last : *at;
+	screen_scroll(at, last, page, key == 'b' ? SCREEN_KEY_PAGE_UP : key);
 }
 
 static size_t last_line(const struct pick *pick)

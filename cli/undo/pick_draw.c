@@ -10,6 +10,7 @@
 #include "cli/base/text.h"
 #include "cli/screen/screen.h"
 #include "cli/screen/screen_draw.h"
+#include "cli/undo/step_draw.h"
 #include "cli/undo/story_print.h"
 
 enum {
@@ -21,66 +22,6 @@ enum {
 	GAP = 1,
 	TITLE_BYTES = 256,
 };
-
-struct column {
-	const char *title;
-	int width; /* 0: the rest */
-	int from;  /* shown on terminals of so many columns */
-	bool is_left;
-};
-
-enum { STEP, CLOCK, STATUS, FILES, CHANGED_LINES, COMMAND, COLUMN_COUNT };
-
-static const struct column COLUMNS_OF[COLUMN_COUNT] = {
-	[STEP] = { "STEP", 4, 0, false },
-	[CLOCK] = { "TIME", 8, 60, true },
-	[STATUS] = { "EXIT", 6, 50, false },
-	[FILES] = { "FILES", 5, 40, false },
-	[CHANGED_LINES] = { "LINES", 11, 34, false },
-	[COMMAND] = { "COMMAND", 0, 0, true },
-};
-
-/* The cells of one row, one beside the other. */
-static void draw_cells(int line, attr_t attributes, const char *const cells[COLUMN_COUNT])
-{
-	int at = 1;
-
-	if (attributes)
-		(void)mvhline(line, 0, (chtype)' ' | attributes, COLS);
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		const struct column *column = &COLUMNS_OF[i];
-		int width = column->width ? column->width : COLS - at - 1;
-		if (COLS < column->from || width <= 0)
-			continue;
-		if (column->is_left)
-			(void)draw_text(line, at, width, attributes, cells[i]);
-		else
-			draw_right(line, at, width, attributes, cells[i]);
-		at += width + GAP;
-	}
-}
-
-static void draw_step(const struct pick_picture *picture, size_t index, int line, bool is_chosen)
-{
-	const struct story_step *step = picture->steps[index];
-	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
-		status[STORY_WORD_BYTES], files[STORY_WORD_BYTES], lines[STORY_WORD_BYTES];
-	bool is_undone = picture->is_undone[step->step->number];
-
-	story_clock(step->step->begin_ns, clock, day);
-	(void)snprintf(number, sizeof(number), "%u", step->step->number);
-	(void)snprintf(files, sizeof(files), "%zu", step->count);
-	story_lines(step->added, step->removed, lines);
-	const char *const cells[COLUMN_COUNT] = {
-		[STEP] = number,
-		[CLOCK] = clock,
-		[STATUS] = is_undone ? "undone" : story_status(step, status),
-		[FILES] = files,
-		[CHANGED_LINES] = lines,
-		[COMMAND] = step->step->text,
-	};
-	draw_cells(line, is_chosen ? A_REVERSE : is_undone ? A_DIM : A_NORMAL, cells);
-}
 
 static enum meaning meaning_of(enum story_change change)
 {
@@ -141,18 +82,22 @@ static void draw_panel(const struct story_step *step, int line, int lines)
 
 static void draw_steps(struct pick *pick, const struct pick_picture *picture)
 {
-	static const char *const HEADS[COLUMN_COUNT] = { "STEP",  "TIME",  "EXIT",
-							 "FILES", "LINES", "COMMAND" };
 	const struct story_step *chosen = picture->steps[pick->chosen];
 	int wanted = (int)(chosen->count + (chosen->lost_count > 0) + 1);
 	int most = LINES / PANEL_PART;
 	int panel = LINES < PANEL_LINES_MIN ? 0 : wanted < most ? wanted : most;
 
-	draw_cells(1, A_BOLD, HEADS);
+	step_draw_heads(1, A_BOLD);
 	/* The panel's height changes from step to step: the rows above keep their places. */
 	pick_place(pick, (size_t)(LINES - FRAME_LINES - (LINES < PANEL_LINES_MIN ? 0 : most)));
-	for (size_t i = 0; i < pick->page && pick->offset + i < pick->count; i++)
-		draw_step(picture, pick->offset + i, 2 + (int)i, pick->offset + i == pick->chosen);
+	for (size_t i = 0; i < pick->page && pick->offset + i < pick->count; i++) {
+		const struct story_step *step = picture->steps[pick->offset + i];
+		bool is_undone = picture->is_undone[step->step->number];
+		step_draw(step, is_undone, 2 + (int)i,
+			  pick->offset + i == pick->chosen ? A_REVERSE
+			  : is_undone                      ? A_DIM
+							   : A_NORMAL);
+	}
 	if (panel)
 		draw_panel(chosen, LINES - 1 - most, panel);
 }

@@ -58,7 +58,8 @@ struct schedule_item {
 	uint64_t content_place;
 	uint64_t path, other;     /* offsets in the texts; other: 0: none */
 	struct pack_state wanted; /* mode, owner, time; its inode, where it had one */
-	struct pack_state found;  /* what is there now; all zero: nothing */
+	struct pack_state
+		found; /* what is there now; all zero: nothing; ctime_ns 0: a rename of the plan sets it */
 };
 
 struct schedule {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/undo/schedule_judge.h"
+#include "cli/undo/schedule_find.h"
 
 enum { PERMISSIONS = 07777, SPECIAL = 06000 };
 

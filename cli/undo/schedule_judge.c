@@ -2,123 +2,17 @@
 #include "cli/undo/schedule_judge.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/base/argument.h"
-#include "cli/undo/git_path.h"
+#include "cli/undo/git_lock.h"
+#include "cli/undo/git_log.h"
+#include "cli/undo/git_state.h"
+#include "cli/undo/git_unit.h"
 #include "cli/undo/merge_change.h"
-#include "tracker/content/version.h"
-
-static int compare(const void *path, const void *change)
-{
-	return strcmp(path, ((const struct tree_change *)change)->path);
-}
-
-const struct tree_change *making_find(const struct making *making, const char *path)
-{
-	return making->changes->count
-		       ? bsearch(path, making->changes->changes, making->changes->count,
-				 sizeof(struct tree_change), compare)
-		       : NULL;
-}
-
-const struct tree_change *making_carrier(const struct making *making,
-					 const struct tree_change *change)
-{
-	char path[PACK_PATH_BYTES_MAX + 1];
-
-	if (strlen(change->path) >= sizeof(path))
-		return NULL;
-	strcpy(path, change->path);
-	for (char *slash; (slash = strrchr(path, '/')) && slash != path;) {
-		*slash = '\0';
-		const struct tree_change *above = making_find(making, path);
-		if (!above || !above->moved_from)
-			continue;
-		size_t length = strlen(above->moved_from);
-		bool along = strncmp(change->moved_from, above->moved_from, length) == 0 &&
-			     strcmp(change->moved_from + length, change->path + strlen(path)) == 0;
-		return along ? above : NULL;
-	}
-	return NULL;
-}
-
-bool making_is_taken(const struct making *making, const char *path, bool left)
-{
-	char above[PACK_PATH_BYTES_MAX + 1];
-
-	if (!making->has_moved || strlen(path) >= sizeof(above))
-		return false;
-	strcpy(above, path);
-	for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
-		*slash = '\0';
-		const struct tree_change *change = making_find(making, above);
-		if (change && (change->moved_from || change->moved_to) && change->after.exists &&
-		    (left || making->fates[change - making->changes->changes] == FATE_OPEN))
-			return true;
-	}
-	return false;
-}
-
-/* ---- contents ---- */
-
-/* The same for what was kept without being read: by a hard link, which may be this very file. */
-static bool has_kept_content(const struct making *making, const struct tree_entry *wanted, int fd,
-			     const struct stat *stat)
-{
-	struct content kept_content, content;
-	struct stat kept_stat;
-	int kept = tree_entry_open(making->records, wanted);
-
-	if (kept < 0)
-		return false;
-	bool same = fstat(kept, &kept_stat) == 0 && kept_stat.st_dev == stat->st_dev &&
-		    kept_stat.st_ino == stat->st_ino;
-	if (!same)
-		same = content_of_descriptor(fd, wanted->size_bytes, &content) == 0 &&
-		       content_of_descriptor(kept, wanted->size_bytes, &kept_content) == 0 &&
-		       version_equal(&content.version, &kept_content.version);
-	(void)close(kept);
-	return same;
-}
-
-bool making_has_content(const struct making *making, const struct tree_entry *wanted,
-			const char *path)
-{
-	struct content content;
-	struct stat stat;
-	bool same = false;
-
-	if (S_ISLNK(wanted->mode)) {
-		char target[PACK_PATH_BYTES_MAX + 1], *kept;
-		ssize_t length = readlink(path, target, sizeof(target));
-		size_t size;
-		if (length < 0 ||
-		    tree_entry_read(making->records, wanted, sizeof(target), &kept, &size) < 0)
-			return false;
-		same = (size_t)length == size && memcmp(target, kept, size) == 0;
-		free(kept);
-		return same;
-	}
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-	    (uint64_t)stat.st_size == wanted->size_bytes) {
-		if (version_is_none(&wanted->version))
-			same = has_kept_content(making, wanted, fd, &stat);
-		else
-			same = content_of_descriptor(fd, (uint64_t)stat.st_size, &content) == 0 &&
-			       version_equal(&content.version, &wanted->version);
-	}
-	(void)close(fd);
-	return same;
-}
+#include "cli/undo/schedule_find.h"
 
 /* ---- fates ---- */
 
@@ -174,32 +68,6 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 	       making_has_content(making, was, change->path);
 }
 
-/* Can its content be read?  Asked before anything is done. */
-static bool is_sound(const struct making *making, const struct tree_entry *wanted)
-{
-	int fd = wanted->content == TREE_KEPT ? tree_entry_open(making->records, wanted) : 0;
-
-	if (wanted->content == TREE_KEPT && fd >= 0)
-		(void)close(fd);
-	return fd >= 0;
-}
-
-/* git's objects that were made stay, but where their repository was not there before: a ref that is
- * left may need them, and what nothing needs git removes itself. */
-static bool is_object_that_stays(const struct making *making, const struct tree_change *change)
-{
-	size_t length = git_path_objects(change->path);
-	char directory[PATH_MAX];
-
-	if (!length || length >= sizeof(directory) || !change->before.known ||
-	    change->before.exists)
-		return false;
-	memcpy(directory, change->path, length);
-	directory[length] = '\0';
-	const struct tree_change *repository = making_find(making, directory);
-	return !repository || !repository->before.known || repository->before.exists;
-}
-
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
 {
 	bool force = making->options->force;
@@ -208,7 +76,7 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	    (!change->moved_from || !is_meant(making, change->moved_from)) &&
 	    (!change->moved_to || !is_meant(making, change->moved_to)))
 		return FATE_APART;
-	if (is_object_that_stays(making, change))
+	if (git_locks_hold(making->options->locks, change->path))
 		return FATE_ALREADY;
 	if (is_already(making, change))
 		return FATE_ALREADY;
@@ -218,7 +86,7 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 		return FATE_LEFT + SCHEDULE_CONFLICT;
 	if (change->left == TREE_CHANGED_SINCE && !force)
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
-	return is_sound(making, &change->before) ? FATE_OPEN : FATE_LEFT + SCHEDULE_DAMAGED;
+	return making_is_sound(making, &change->before) ? FATE_OPEN : FATE_LEFT + SCHEDULE_DAMAGED;
 }
 
 static bool is_left(unsigned fate)
@@ -275,7 +143,7 @@ static int report_left(struct making *making)
 	return 0;
 }
 
-/* What would be left for others' changes, merged where it can be. */
+/* What would be left for others' changes, merged where it can be.  git's files are no texts of a person. */
 static int merge(struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
@@ -284,29 +152,23 @@ static int merge(struct making *making, size_t index)
 	size_t conflicts = 0;
 	unsigned fate = making->fates[index];
 
-	if (fate != FATE_LEFT + SCHEDULE_EXTERNAL && fate != FATE_LEFT + SCHEDULE_CONFLICT)
+	if ((fate != FATE_LEFT + SCHEDULE_EXTERNAL && fate != FATE_LEFT + SCHEDULE_CONFLICT) ||
+	    git_unit_of(making, index))
 		return 0;
 	int error = merge_change(making->records, options->merge, change, options->merge_label, now,
 				 &conflicts);
 	if (error < 0)
 		return error == -ENOMEM ? error : 0;
-	size_t number = schedule_add_merged(making->plan, now);
-	if (!number) {
+	error = making_add_merged(making, index, now, SCHEDULE_VERB_MERGE, conflicts);
+	if (error < 0)
 		free(text.bytes);
-		return -ENOMEM;
-	}
-	making->merges[index] = (struct making_merge){ number, conflicts };
-	making->fates[index] = FATE_MERGE;
-	return 0;
+	return error;
 }
 
 static int merge_all(struct making *making)
 {
 	int error = 0;
 
-	making->merges = calloc(making->changes->count + 1, sizeof(*making->merges));
-	if (!making->merges)
-		return -ENOMEM;
 	for (size_t i = 0; i < making->changes->count && error == 0; i++)
 		error = merge(making, i);
 	return error;
@@ -315,14 +177,19 @@ static int merge_all(struct making *making)
 int making_judge(struct making *making)
 {
 	making->fates = calloc(making->changes->count + 1, 1);
-	if (!making->fates)
+	making->merges = calloc(making->changes->count + 1, sizeof(*making->merges));
+	if (!making->fates || !making->merges)
 		return -ENOMEM;
 	for (size_t i = 0; i < making->changes->count; i++)
 		making->has_moved = making->has_moved || making->changes->changes[i].moved_from;
 	for (size_t i = 0; i < making->changes->count; i++)
 		making->fates[i] = (unsigned char)fate_of(making, &making->changes->changes[i]);
-	int error = making->options->merge ? merge_all(making) : 0;
-	while (error == 0 && spread(making))
+	int error = git_state_judge(making);
+	if (error == 0 && making->options->merge)
+		error = merge_all(making);
+	while (error == 0 && (spread(making) || git_state_spread(making)))
 		;
+	if (error == 0)
+		error = git_log_judge(making);
 	return error ? error : report_left(making);
 }

@@ -1,26 +1,10 @@
-/* Which changes are made undone, and which are left; and what is asked of changes for that. */
+/* Which changes are made undone, and which are left. */
 #ifndef SEEN_CLI_SCHEDULE_JUDGE_H
 #define SEEN_CLI_SCHEDULE_JUDGE_H
 
 #include "cli/undo/schedule_making.h"
 
-/* making_find(): the change of a path; NULL: there is none. */
-const struct tree_change *making_find(const struct making *making, const char *path);
-
-/* making_carrier(): the change of a directory above that takes this one's thing along; NULL: it is
- * renamed by itself.  change: with moved_from. */
-const struct tree_change *making_carrier(const struct making *making,
-					 const struct tree_change *change);
-
-/* making_is_taken(): is a directory above a path one that was renamed, or has the name of one, so that what is
- * there now goes with it?  left: also where that directory is left. */
-bool making_is_taken(const struct making *making, const char *path, bool left);
-
 /* making_judge(): fills in the fates, and the report of what is left.  Returns 0 or -ENOMEM. */
 int making_judge(struct making *making);
-
-/* making_has_content(): is what is at a path a file with the content of an entry? */
-bool making_has_content(const struct making *making, const struct tree_entry *wanted,
-			const char *path);
 
 #endif

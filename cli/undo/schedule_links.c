@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/undo/schedule_adjust.h"
-#include "cli/undo/schedule_judge.h"
+#include "cli/undo/schedule_find.h"
 #include "cli/undo/tree_walk.h"
 
 static int by_inode(const void *a, const void *b)

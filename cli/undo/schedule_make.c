@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/undo/git_unit.h"
 #include "cli/undo/schedule_adjust.h"
+#include "cli/undo/schedule_find.h"
 #include "cli/undo/schedule_judge.h"
 #include "cli/undo/schedule_links.h"
 #include "cli/undo/schedule_stage.h"
@@ -91,10 +93,14 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 	} else {
 		(void)note(making, SCHEDULE_VERB_RESTORE, change, NULL);
 	}
-	return error ? error : making_adjust(making, change->path, was, &from->after, from->path);
+	if (error == 0)
+		error = making_adjust(making, change->path, was, &from->after, from->path);
+	for (; items < making->plan->count; items++)
+		making->plan->items[items].found.ctime_ns = 0;
+	return error;
 }
 
-/* What others changed, too, gets a merged content, and keeps all else. */
+/* What gets a content that was made for it keeps all else. */
 static int make_merged(struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
@@ -111,7 +117,7 @@ static int make_merged(struct making *making, size_t index)
 	item->content_place = merge->number;
 	item->content_operation = 0;
 	item->wanted.size_bytes = text->size;
-	(void)note(making, SCHEDULE_VERB_MERGE, change, NULL);
+	(void)note(making, merge->verb, change, NULL);
 	making->report->lines[making->report->line_count - 1].conflicts = merge->conflicts;
 	return 0;
 }
@@ -191,6 +197,7 @@ int schedule_make(const struct tree_records *records, const struct tree_changes 
 	int error = make(&making);
 	free(making.fates);
 	free(making.merges);
+	git_units_free(making.git);
 	free(making.names.names);
 	if (error == 0 && ret_plan->count)
 		qsort_r(ret_plan->items, ret_plan->count, sizeof(*ret_plan->items), by_order,

@@ -7,11 +7,14 @@
 
 /* Why a path is left as it is. */
 enum schedule_reason {
-	SCHEDULE_EXTERNAL, /* an external program changed it since */
-	SCHEDULE_CONFLICT, /* a later step changed it */
-	SCHEDULE_LOST,     /* its content, or whether it was there, is not known: `lost` */
-	SCHEDULE_DAMAGED,  /* what was kept of it is damaged, or gone */
-	SCHEDULE_OCCUPIED, /* what was renamed cannot go back: something else is there */
+	SCHEDULE_EXTERNAL,   /* an external program changed it since */
+	SCHEDULE_CONFLICT,   /* a later step changed it */
+	SCHEDULE_LOST,       /* its content, or whether it was there, is not known: `lost` */
+	SCHEDULE_DAMAGED,    /* what was kept of it is damaged, or gone */
+	SCHEDULE_OCCUPIED,   /* what was renamed cannot go back: something else is there */
+	SCHEDULE_NO_OBJECT,  /* a ref that stands for itself: its object is gone */
+	SCHEDULE_NO_OBJECTS, /* an object is gone that git's state names */
+	SCHEDULE_UNIT,       /* another part of git's state is left */
 };
 
 struct schedule_left {
@@ -27,6 +30,7 @@ enum schedule_verb {
 	SCHEDULE_VERB_RENAME,
 	SCHEDULE_VERB_META,
 	SCHEDULE_VERB_MERGE,
+	SCHEDULE_VERB_APPEND, /* to a reflog */
 };
 
 struct schedule_line {
@@ -51,8 +55,10 @@ struct schedule_options {
 	bool force, times;
 	/* What was changed by others, too, is merged; the range of the changes; NULL: it is left. */
 	const struct tree_range *merge;
-	const char *merge_label; /* stands behind the marks of what comes back */
-	uint32_t number;         /* of the operation */
+	const char *merge_label;       /* stands behind the marks of what comes back */
+	const struct git_locks *locks; /* that the undo holds: no change; may be NULL */
+	const char *log_message;       /* of what is appended to reflogs */
+	uint32_t number;               /* of the operation */
 };
 
 /* schedule_make(): the plan that makes changes undone.

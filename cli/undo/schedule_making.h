@@ -30,14 +30,16 @@ struct making {
 	struct making_merge {
 		size_t number; /* of the merged content, + 1 */
 		size_t conflicts;
-	} * merges; /* of each change; NULL: none is merged */
+		enum schedule_verb verb;
+	} * merges;            /* of each change */
+	struct git_units *git; /* git_unit.h */
 };
 
 enum making_fate {
 	FATE_OPEN,
 	FATE_ALREADY, /* it is as it was */
 	FATE_APART,   /* not among the paths that are meant */
-	FATE_MERGE,   /* what others changed, too, becomes a merged content */
+	FATE_MERGE,   /* it gets a content that was made for it: a merged one, or a longer reflog */
 	FATE_LEFT,    /* FATE_LEFT + enum schedule_reason */
 };
 

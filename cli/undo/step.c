@@ -13,6 +13,7 @@
 #include "cli/session/session_life.h"
 #include "cli/undo/step_processes.h"
 #include "tracker/path/decimal.h"
+#include "tracker/process/hook_command.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/role.h"
 #include "tracker/process/subject.h"
@@ -55,9 +56,12 @@ static void mark_launchers(struct step_processes *processes, uint32_t agent)
 	size_t left = processes->count;
 	uint32_t row = rows[agent].parent;
 
-	for (uint32_t above = row; above != STEP_NONE && left; above = rows[above].parent, left--)
+	for (uint32_t above = row; above != STEP_NONE && left; above = rows[above].parent, left--) {
 		if (rows[above].role == ROLE_AGENT)
 			return;
+		if (!(rows[above].flags & STEP_PROCESS_AGENT))
+			break; /* an agent above it was replaced by another program: a launcher */
+	}
 	for (left = processes->count; row != STEP_NONE && left; row = rows[row].parent, left--)
 		rows[row].flags |= STEP_PROCESS_LAUNCHER;
 }
@@ -91,7 +95,9 @@ static bool acts(const struct step_processes *processes, struct journal_reader *
 	if (process->flags & STEP_PROCESS_FORK)
 		return !(process->flags & STEP_PROCESS_BECOMES);
 	/* What replaces the run's own program is that. */
-	return rows[parent].role != ROLE_AGENT && !(rows[parent].flags & STEP_PROCESS_FORK) &&
+	bool is_below_agent = rows[parent].role == ROLE_AGENT &&
+			      (process->flags & STEP_PROCESS_AGENT);
+	return !is_below_agent && !(rows[parent].flags & STEP_PROCESS_FORK) &&
 	       rows[parent].pid == process->pid;
 }
 
@@ -132,6 +138,7 @@ static struct step *add_step(struct steps *steps, const struct step_process *pro
 		.process = process->number,
 		.pid = process->pid,
 		.by_agent = process->flags & STEP_PROCESS_AGENT,
+		.agent_pid = step_processes_agent(&steps->table->processes, process->number),
 		.begin_ns = process->start_ns,
 	};
 	return more;
@@ -194,6 +201,21 @@ static int join_command(struct steps *steps, struct journal_reader *journal,
 	return step->text ? 0 : -ENOMEM;
 }
 
+/* Is it what an agent runs as a hook of ours? */
+static bool is_hook(struct journal_reader *journal, const struct step_process *process)
+{
+	char script[STEP_TEXT_BYTES];
+	size_t size = 0, length = 0;
+	const char *arguments = journal_reader_bytes(journal, process->arguments, &size);
+	const char *found = typed_script(process->role, arguments, size, &length);
+
+	if (!found || length >= sizeof(script))
+		return false;
+	memcpy(script, found, length);
+	script[length] = '\0';
+	return hook_command_is(script);
+}
+
 static int find_commands(struct steps *steps, struct journal_reader *journal)
 {
 	struct step_processes *processes = &steps->table->processes;
@@ -207,6 +229,8 @@ static int find_commands(struct steps *steps, struct journal_reader *journal)
 		if (process->flags & STEP_PROCESS_ACTOR)
 			continue;
 		bool is_new = parent == STEP_NONE || is_actor(processes, parent);
+		if (is_new && is_hook(journal, process))
+			continue;
 		uint32_t index = is_new ? (uint32_t)steps->count : processes->rows[parent].step;
 		if (is_new && !add_step(steps, process))
 			return -ENOMEM;
@@ -227,18 +251,41 @@ static int by_run_and_time(const void *a, const void *b)
 	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
 }
 
+static void add_edge(struct step_table *table, uint32_t run, uint64_t time_ns)
+{
+	if (time_ns)
+		table->edges[table->edge_count++] = (struct edge){ run, time_ns };
+}
+
+/* Tool calls end an own action as commands do: in the run that began last before them. */
+static void add_call_edges(struct step_table *table)
+{
+	const struct step_processes *processes = &table->processes;
+	size_t row = 0;
+
+	for (size_t i = 0; i < processes->calls.count; i++) {
+		const struct step_call *call = &processes->calls.calls[i];
+		while (row + 1 < processes->count &&
+		       processes->rows[row + 1].start_ns <= call->begin_ns)
+			row++;
+		uint32_t run = processes->count ? processes->rows[row].run : 0;
+		add_edge(table, run, call->begin_ns);
+		add_edge(table, run, call->end_ns);
+	}
+}
+
 static int find_edges(struct step_table *table, const struct steps *steps)
 {
-	table->edges = calloc(2 * steps->count + 1, sizeof(*table->edges));
+	table->edges = calloc(2 * (steps->count + table->processes.calls.count) + 1,
+			      sizeof(*table->edges));
 	if (!table->edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < steps->count; i++) {
 		const struct step *step = &steps->steps[i];
-		table->edges[table->edge_count++] = (struct edge){ step->run, step->begin_ns };
-		if (step->end_ns)
-			table->edges[table->edge_count++] = (struct edge){ step->run,
-									   step->end_ns };
+		add_edge(table, step->run, step->begin_ns);
+		add_edge(table, step->run, step->end_ns);
 	}
+	add_call_edges(table);
 	if (table->edge_count)
 		qsort(table->edges, table->edge_count, sizeof(*table->edges), by_run_and_time);
 	return 0;
@@ -402,6 +449,8 @@ static int derive(struct steps *steps, const char *path)
 		error = find_own_actions(steps, journal);
 	if (error == 0)
 		error = number_steps(steps);
+	if (error == 0)
+		step_calls_assign(&steps->table->processes.calls, steps->steps, steps->count);
 	if (journal)
 		journal_reader_close(journal);
 	free(journal);

@@ -12,7 +12,8 @@
  * without exec) is the actor.
  *
  * Changes by actors are grouped by time: the first change after a command of the same run began or
- * ended begins an own action.
+ * ended begins an own action; and, where the agent's hooks report its tool calls, the first one
+ * after one of these.  What such a hook itself runs is no step.
  *
  * The number of a step is its place in the order in which steps began, from 1.  It does not change
  * as the session goes on, but where an agent is found below what was taken for a command.
@@ -25,6 +26,7 @@
 #include <stdint.h>
 
 #include "cli/session/session.h"
+#include "cli/undo/step_calls.h"
 
 enum step_kind {
 	STEP_COMMAND,
@@ -34,10 +36,11 @@ enum step_kind {
 struct step {
 	uint32_t number; /* from 1 */
 	enum step_kind kind;
-	uint32_t run;     /* `seen run` of the session that it belongs to, from 1; 0: not known */
-	uint32_t process; /* number of the START or FORK record of its first process */
-	uint32_t pid;     /* of that process */
-	bool by_agent;    /* an agent's: its command, or its own action */
+	uint32_t run;       /* `seen run` of the session that it belongs to, from 1; 0: not known */
+	uint32_t process;   /* number of the START or FORK record of its first process */
+	uint32_t pid;       /* of that process */
+	bool by_agent;      /* an agent's: its command, or its own action */
+	uint32_t agent_pid; /* by_agent: of that agent's process; 0: not known */
 	/* Realtime, as in the journal.  Command: its first process began; own action: its first
 	 * change. */
 	uint64_t begin_ns;
@@ -50,6 +53,9 @@ struct step {
 	/* Command: as it was typed; of a shell the words behind -c.  Own action: the actor's
 	 * arguments.  Cut after STEP_TEXT_BYTES; bytes of others; owned, never NULL. */
 	char *text;
+	/* the tool call that it belongs to, and its prompt; NULL: no hook reported one.  Borrowed
+	 * from the steps */
+	const struct step_call *call, *prompt;
 };
 
 enum { STEP_TEXT_BYTES = 4096, STEP_PROCESSES_MAX = 1 << 20 };

@@ -77,6 +77,15 @@ uint32_t step_processes_find(const struct step_processes *processes, uint32_t nu
 				: STEP_NONE;
 }
 
+uint32_t step_processes_agent(const struct step_processes *processes, uint32_t number)
+{
+	uint32_t row = step_processes_find(processes, number);
+
+	while (row != STEP_NONE && processes->rows[row].role != ROLE_AGENT)
+		row = processes->rows[row].parent;
+	return row == STEP_NONE ? 0 : processes->rows[row].pid;
+}
+
 /* The newest process of a pid, that has not ended if `lives`. */
 static uint32_t newest_of(const struct reading *reading, uint32_t pid, uint64_t pid_ns, bool lives)
 {
@@ -265,6 +274,11 @@ static void add(struct reading *reading, const struct event *event)
 			add_process(reading, event);
 		return;
 	}
+	if (event->op == JOURNAL_REPORTED) {
+		if (step_calls_add(&processes->calls, event) < 0)
+			reading->no_memory = true;
+		return;
+	}
 	uint32_t row = event->process ? step_processes_find(processes, (uint32_t)event->process)
 				      : STEP_NONE;
 	if (row == STEP_NONE)
@@ -360,5 +374,6 @@ void step_processes_free(struct step_processes *processes)
 	free(processes->rows);
 	free(processes->changes);
 	free(processes->workspace);
+	step_calls_free(&processes->calls);
 	*processes = (struct step_processes){ .rows = NULL };
 }

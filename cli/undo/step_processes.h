@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/undo/step_calls.h"
+
 enum { STEP_NONE = UINT32_MAX }; /* in place of an index */
 
 enum step_process_flags {
@@ -52,7 +54,8 @@ struct step_processes {
 	uint64_t lost_records; /* the journal had no room for them */
 	struct step_change *changes;
 	size_t change_count, change_capacity;
-	char *workspace; /* the journal's; owned; NULL: not known */
+	struct step_calls calls; /* that hooks reported */
+	char *workspace;         /* the journal's; owned; NULL: not known */
 };
 
 /* step_processes_read(): goes through a journal.
@@ -65,6 +68,9 @@ void step_processes_free(struct step_processes *processes);
 
 /* step_processes_find(): the row of a process; STEP_NONE. */
 uint32_t step_processes_find(const struct step_processes *processes, uint32_t number);
+
+/* step_processes_agent(): pid of the nearest agent above a process, which may be one itself; 0: none is known. */
+uint32_t step_processes_agent(const struct step_processes *processes, uint32_t number);
 
 /* step_processes_add_records(): adds the changes of the undo records: the journal may leave files
  * out.  undo: directory of the records.  Returns 0 or -ENOMEM; what cannot be read is left out. */

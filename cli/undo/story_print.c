@@ -125,11 +125,36 @@ static void print_file(struct sheet *sheet, const struct story_file *file)
 	sheet_finish(sheet);
 }
 
+/* What an agent did by itself, where a hook reported what that was. */
+static const char *text_of(const struct step *step, char ret_text[STEP_TEXT_BYTES])
+{
+	if (step->kind != STEP_OWN || !step->call || !step->call->tool)
+		return step->text;
+	(void)snprintf(ret_text, STEP_TEXT_BYTES, "%s%s%s", step->call->tool,
+		       step->call->input ? " " : "", step->call->input ? step->call->input : "");
+	return ret_text;
+}
+
+/* The prompt that the steps below belong to. */
+static void print_prompt(struct sheet *sheet, const struct step_call *prompt)
+{
+	if (!prompt->input)
+		return;
+	sheet_cell(sheet, "");
+	sheet_cell(sheet, "");
+	sheet_cell(sheet, "");
+	char *words = NULL;
+	if (asprintf(&words, "> %s", prompt->input) >= 0)
+		name_command(sheet, words);
+	free(words);
+	sheet_finish(sheet);
+}
+
 static void print_step(struct sheet *sheet, const struct story_step *step,
 		       const struct story_wish *wish)
 {
 	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
-		status[STORY_WORD_BYTES];
+		status[STORY_WORD_BYTES], text[STEP_TEXT_BYTES];
 	size_t shown = wish->only || step->count <= FILES_SHOWN + 1 ? step->count : FILES_SHOWN;
 
 	story_clock(step->step->begin_ns, clock, day);
@@ -137,7 +162,7 @@ static void print_step(struct sheet *sheet, const struct story_step *step,
 	sheet_cell(sheet, number);
 	sheet_cell(sheet, clock);
 	sheet_cell(sheet, story_status(step, status));
-	name_command(sheet, step->step->text);
+	name_command(sheet, text_of(step->step, text));
 	sheet_finish(sheet);
 	for (size_t i = 0; i < shown; i++)
 		print_file(sheet, &step->files[i]);
@@ -167,6 +192,7 @@ void story_print(const struct story *story, const struct story_wish *wish, struc
 		{ "STEP", 4 }, { "TIME", -8 }, { "EXIT", 4 }, { "COMMAND", 0 }
 	};
 	char clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES], last_day[STORY_WORD_BYTES] = "";
+	const struct step_call *prompt = NULL;
 
 	for (size_t i = 0; i < story->count; i++) {
 		const struct story_step *step = &story->steps[i];
@@ -179,6 +205,9 @@ void story_print(const struct story *story, const struct story_wish *wish, struc
 			sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
 			memcpy(last_day, day, sizeof(day));
 		}
+		if (step->step->prompt && step->step->prompt != prompt)
+			print_prompt(sheet, step->step->prompt);
+		prompt = step->step->prompt ? step->step->prompt : prompt;
 		print_step(sheet, step, wish);
 	}
 }
@@ -270,6 +299,28 @@ static json_t *file_json(const struct story_file *file)
 	return object;
 }
 
+json_t *story_call_json(const struct step *step)
+{
+	const struct step_call *call = step->call;
+	json_t *object = call ? json_object() : json_null();
+	const struct {
+		const char *name, *text;
+	} members[] = {
+		{ "id", call ? call->call : NULL },
+		{ "tool", call ? call->tool : NULL },
+		{ "input", call ? call->input : NULL },
+		{ "conversation", call ? call->conversation : NULL },
+		{ "prompt", call ? call->prompt : NULL },
+		{ "prompt_text", step->prompt ? step->prompt->input : NULL },
+	};
+
+	for (size_t i = 0; call && i < sizeof(members) / sizeof(members[0]); i++)
+		(void)json_object_set_new(object, members[i].name,
+					  members[i].text ? text_json(members[i].text)
+							  : json_null());
+	return object;
+}
+
 static json_t *step_json(const struct story_step *row)
 {
 	const struct step *step = row->step;
@@ -285,6 +336,7 @@ static json_t *step_json(const struct story_step *row)
 	(void)json_object_set_new(object, "end", text_json_time(step->end_ns));
 	(void)json_object_set_new(object, "running", json_boolean(row->is_running));
 	(void)json_object_set_new(object, "command", text_json(step->text));
+	(void)json_object_set_new(object, "tool_call", story_call_json(step));
 	(void)json_object_set_new(object, "status",
 				  step->has_status ? json_integer(step->status) : json_null());
 	(void)json_object_set_new(object, "added", json_integer((json_int_t)row->added));

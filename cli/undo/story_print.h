@@ -25,6 +25,9 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
  * NULL: no memory. */
 json_t *story_json(const struct story *story, const struct story_wish *wish);
 
+/* story_call_json(): the tool call of a step; null: no hook reported one. */
+json_t *story_call_json(const struct step *step);
+
 /* Words of a row.  story_clock(): UTC, "HH:MM:SS"; ret_day: "YYYY-MM-DD".  story_status(): the exit
  * status, "own", "runs" or "-"; may return ret_text.  story_lines(): "+1 -2", "". */
 void story_clock(uint64_t time_ns, char ret_clock[STORY_WORD_BYTES],

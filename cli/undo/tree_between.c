@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "cli/undo/tree_inode.h"
+
 bool tree_between_names(const struct tree_record *record)
 {
 	return record->path[0] == '/' && !(record->flags & (PACK_NO_NAME | PACK_CUT)) &&
@@ -24,31 +26,112 @@ static bool is_comparable(const struct tree_record *record)
 	       !(record->flags & (PACK_SHARED | PACK_MAPPED));
 }
 
-void tree_between_left(const struct tree_walk *walk, const struct tree_record *record)
+/* Of two writers at once one has inspected the file before the other changed it, and its record came later. */
+static bool is_older(const struct pack_state *found, const struct pack_state *left)
+{
+	return found->ino == left->ino && found->dev == left->dev &&
+	       found->ctime_ns < left->ctime_ns;
+}
+
+/* Content is kept once at each boundary: a writer that closed the file later, and had not to keep it, may have
+ * written in between. */
+static bool is_written_on(const struct tree_walk *walk, const struct tree_record *record,
+			  const struct pack_state *found)
+{
+	const struct tree_inode *inode = tree_inode_find(walk, &record->before);
+
+	return is_older(found, &record->before) ||
+	       (inode && inode->closed && inode->closed->boundary == record->boundary);
+}
+
+/* A file was renamed, and written to by its new name: by a writer that the session had open, where the next
+ * older record of the file is not that it was closed like this. */
+static void judge_edited(const struct tree_walk *walk, const struct tree_record *record)
+{
+	const struct tree_node *made = record->kind == PACK_CREATED
+					       ? tree_names_find(&walk->names, record->path)
+					       : NULL;
+	struct tree_inode *inode = made ? made->inode : tree_inode_find(walk, &record->before);
+
+	if (!inode || !inode->edited || record->flags & PACK_UNWRITTEN)
+		return;
+	if (record->kind == PACK_CONTENT || record->kind == PACK_CREATED ||
+	    record->flags & (PACK_SHARED | PACK_MAPPED))
+		inode->edited->external = inode->edited->crosses = false;
+	inode->edited = NULL;
+}
+
+/* What the next later record found at the name that a record left something at; NULL: not known.  Asked once. */
+static const struct pack_state *read_found(const struct tree_walk *walk, struct tree_node *node)
+{
+	const struct pack_state *found = node->found_moves == walk->moves ? node->found : NULL;
+
+	node->found = NULL;
+	return found;
+}
+
+void tree_between_left(const struct tree_walk *walk, const struct tree_record *record,
+		       bool *ret_edited)
 {
 	/* What was renamed to a name is what is left there. */
 	bool arrived = record->kind == PACK_RENAMED;
-	struct tree_node *node = tree_names_find(&walk->names,
-						 arrived ? record->other : record->path);
-	const struct pack_state *left = &record->before;
-	const struct pack_state *found = node && node->found_moves == walk->moves ? node->found
-										  : NULL;
+	const char *path = arrived ? record->other : record->path;
 
-	if (!node || (arrived && record->other[0] != '/'))
+	*ret_edited = false;
+	if (record->kind == PACK_AFTER || record->kind == PACK_CONTENT ||
+	    record->kind == PACK_CREATED)
+		judge_edited(walk, record);
+	if ((record->kind != PACK_AFTER && !arrived) || path[0] != '/')
 		return;
-	node->found = NULL;
-	/* Of a file that was renamed a writer may hold it open yet: only another file tells. */
-	if (found && is_comparable(record) && !record->operation &&
-	    (found->ino != left->ino || found->dev != left->dev ||
-	     (!arrived && (found->size_bytes != left->size_bytes ||
-			   found->mtime_ns != left->mtime_ns || found->ctime_ns != left->ctime_ns))))
+	struct tree_node *node = tree_names_find(&walk->names, path);
+	const struct pack_state *left = &record->before;
+	const struct pack_state *found = node ? read_found(walk, node) : NULL;
+	if (!found || !is_comparable(record) || record->operation)
+		return;
+	bool same = found->size_bytes == left->size_bytes && found->mtime_ns == left->mtime_ns &&
+		    (arrived || found->ctime_ns == left->ctime_ns);
+	if (found->ino != left->ino || found->dev != left->dev)
 		node->external = true;
+	else if (!same && !is_written_on(walk, record, found))
+		*(arrived ? ret_edited : &node->external) = true;
 }
 
-int tree_between_found(struct tree_walk *walk, const struct tree_record *record)
+/* What is at the name that it was renamed to is external, as far as is known (judge_edited()). */
+static int mark_edited(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_node *node = tree_names_get(&walk->names, record->other);
+	struct tree_inode *inode = tree_inode_find(walk, &record->before);
+
+	if (!node)
+		return -ENOMEM;
+	if (inode && !node->external)
+		inode->edited = node;
+	node->external = true;
+	node->crosses = node->crosses || node->touched;
+	return 0;
+}
+
+static void note_closed(const struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = tree_inode_find(walk, &record->before);
+
+	if (!inode || record->flags & PACK_UNWRITTEN)
+		return;
+	if (record->kind == PACK_AFTER || record->kind == PACK_OPEN)
+		inode->closed = record;
+	else if (record->kind == PACK_CONTENT)
+		inode->closed = NULL;
+}
+
+int tree_between_found(struct tree_walk *walk, const struct tree_record *record, bool edited)
 {
 	bool has_other = tree_between_two(record) && record->other[0] == '/';
 
+	note_closed(walk, record);
+	if (edited && mark_edited(walk, record) < 0)
+		return -ENOMEM;
+	if (record->kind == PACK_AFTER)
+		return 0;
 	if (record->kind == PACK_OPEN || record->kind == PACK_EXCHANGED ||
 	    (record->kind == PACK_RENAMED && S_ISDIR(record->before.mode))) {
 		walk->moves++;

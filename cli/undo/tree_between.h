@@ -14,11 +14,14 @@
 bool tree_between_names(const struct tree_record *record);
 bool tree_between_two(const struct tree_record *record);
 
-/* tree_between_left(): before the walk takes an AFTER or RENAMED record back or passes it.  Where it
- * is not what the next later record found, the name is marked `external`. */
-void tree_between_left(const struct tree_walk *walk, const struct tree_record *record);
+/* tree_between_left(): before the walk takes a record back or passes it.  Where what it left is not what the next
+ * later record found, the name is marked `external`.
+ *
+ * ret_edited: the file that was renamed was written to afterwards: tree_between_found() marks its name. */
+void tree_between_left(const struct tree_walk *walk, const struct tree_record *record,
+		       bool *ret_edited);
 
-/* tree_between_found(): after the walk took another record back, or passed it.  Returns 0 or -ENOMEM. */
-int tree_between_found(struct tree_walk *walk, const struct tree_record *record);
+/* tree_between_found(): after the walk took a record back, or passed it.  Returns 0 or -ENOMEM. */
+int tree_between_found(struct tree_walk *walk, const struct tree_record *record, bool edited);
 
 #endif

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/undo/git_path.h"
 #include "cli/undo/tree_found.h"
+#include "cli/undo/tree_inode.h"
 #include "cli/undo/tree_moved.h"
 #include "cli/undo/tree_state.h"
 #include "cli/undo/tree_unseen.h"
@@ -226,6 +228,13 @@ static bool is_nothing(const struct tree_change *change)
 	       !change->after.exists && !change->moved_from && !change->moved_to;
 }
 
+/* git sets the time of an object that it would have to make: that keeps it from being pruned. */
+static bool is_freshened_object(const struct tree_change *change)
+{
+	return change->metadata == 1U << PACK_TIMES && S_ISREG(change->before.mode) &&
+	       git_path_objects(change->path);
+}
+
 static int collect(struct reading *reading)
 {
 	struct found_list list = { .count = 0 };
@@ -249,7 +258,7 @@ static int collect(struct reading *reading)
 			;
 		struct tree_change *change = &changes->changes[changes->count];
 		error = change_of(reading, &list.items[i], same, change);
-		if (error == 0 && !is_nothing(change))
+		if (error == 0 && !is_nothing(change) && !is_freshened_object(change))
 			changes->count++;
 	}
 	reading->list = NULL;
@@ -424,7 +433,7 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 	const struct pack_state state = { .dev = ret_entry->dev,
 					  .ino = ret_entry->ino,
 					  .creation_ns = creation_of(path) };
-	const struct tree_inode *inode = tree_walk_inode(changes->walk, &state);
+	const struct tree_inode *inode = tree_inode_find(changes->walk, &state);
 
 	*ret_as_left = false;
 	if (state.creation_ns > time_ns) /* its number was another file's then */

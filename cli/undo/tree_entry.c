@@ -69,6 +69,17 @@ int tree_entry_read(const struct tree_records *records, const struct tree_entry 
 	return 0;
 }
 
+int tree_entry_read_disk(const char *path, size_t max_bytes, char **ret_bytes, size_t *ret_size)
+{
+	const struct tree_entry entry = { .exists = true,
+					  .known = true,
+					  .mode = S_IFREG,
+					  .content = TREE_DISK,
+					  .disk_path = path };
+
+	return tree_entry_read(NULL, &entry, max_bytes, ret_bytes, ret_size);
+}
+
 bool tree_entry_is_same_inode(const struct tree_entry *before, const struct tree_entry *after)
 {
 	return before->dev == after->dev && before->ino == after->ino && !before->is_freed;

@@ -64,6 +64,9 @@ int tree_entry_open(const struct tree_records *records, const struct tree_entry 
 int tree_entry_read(const struct tree_records *records, const struct tree_entry *entry,
 		    size_t max_bytes, char **ret_bytes, size_t *ret_size);
 
+/* tree_entry_read_disk(): the same of the regular file that is at an absolute path now. */
+int tree_entry_read_disk(const char *path, size_t max_bytes, char **ret_bytes, size_t *ret_size);
+
 /* tree_entry_is_same_inode(): are a state before and one after of the same inode? */
 bool tree_entry_is_same_inode(const struct tree_entry *before, const struct tree_entry *after);
 

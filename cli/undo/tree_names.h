@@ -21,8 +21,12 @@ struct tree_inode {
 	uint64_t dev, ino;
 	int64_t creation_ns;        /* 0: not known */
 	struct tree_object *object; /* its state at the walk's point; NULL: as at the beginning */
-	const struct pack_state *left;    /* how the session left it; NULL: not known */
-	bool is_exact;                    /* `left` has the ctime, too: it is of an AFTER record */
+	const struct pack_state *left; /* how the session left it; NULL: not known */
+	bool is_exact;                 /* `left` has the ctime, too: it is of an AFTER record */
+	const struct tree_record *
+		closed; /* the next later AFTER or OPEN of a writer; NULL: none since its content changed */
+	struct tree_node *
+		edited; /* tree_between.h: `external`, unless a writer had the file open when it was renamed */
 	const struct tree_record *unseen; /* tree_unseen.h; NULL: none */
 	bool changed;                     /* a record without an AFTER behind it changed it */
 };

@@ -181,12 +181,7 @@ void tree_records_close(struct tree_records *records)
 int tree_record_open(const struct tree_records *records, const struct tree_record *record)
 {
 	struct pack_record form = {
-		.magic = PACK_MAGIC,
 		.place = record->place,
-		.path_bytes = (uint16_t)strlen(record->path),
-		.other_bytes = (uint16_t)strlen(record->other),
-		.content_bytes = record->held == PACK_INLINE ? (uint32_t)record->version.size_bytes
-							     : 0,
 		.kind = record->kind,
 		.held = record->held,
 		.before = record->before,

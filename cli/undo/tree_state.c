@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/undo/tree_inode.h"
+
 static enum tree_lost lost_of(const struct tree_record *record)
 {
 	static const enum tree_lost LOST[PACK_REASON_COUNT] = {
@@ -104,7 +106,7 @@ static void follow_inode(const struct tree_walk *walk, struct tree_entry *entry)
 {
 	const struct pack_state state = { .dev = entry->dev, .ino = entry->ino };
 	const struct tree_inode *inode = entry->exists && S_ISREG(entry->mode)
-						 ? tree_walk_inode(walk, &state)
+						 ? tree_inode_find(walk, &state)
 						 : NULL;
 
 	if (!inode || !inode->object)

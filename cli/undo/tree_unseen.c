@@ -4,14 +4,16 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "cli/undo/tree_inode.h"
+
 /* The kernel's times of files lag behind the clock by a tick. */
 #define GRANULE_NS INT64_C(10000000)
 
 void tree_unseen_note(const struct tree_walk *walk, const struct tree_record *record)
 {
-	struct tree_inode *inode = S_ISREG(record->before.mode)
-					   ? tree_walk_inode(walk, &record->before)
-					   : NULL;
+	bool wrote = S_ISREG(record->before.mode) && !record->operation &&
+		     !(record->flags & PACK_UNWRITTEN);
+	struct tree_inode *inode = wrote ? tree_inode_find(walk, &record->before) : NULL;
 
 	if (inode && !inode->unseen)
 		inode->unseen = record;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/undo/tree_between.h"
+#include "cli/undo/tree_inode.h"
 
 enum { INODES_MIN = 1024 };
 
@@ -34,82 +35,6 @@ void tree_walk_free(struct tree_walk *walk)
 	free(walk->inodes);
 	tree_memory_free(walk->memory);
 	free(walk);
-}
-
-/* ---- inodes ---- */
-
-static uint64_t inode_hash(uint64_t dev, uint64_t ino)
-{
-	return (ino * UINT64_C(0x9e3779b97f4a7c15) ^ dev) >> 16;
-}
-
-static void grow(struct tree_walk *walk)
-{
-	size_t size = 2 * (walk->inode_mask + 1);
-	struct tree_inode **table = calloc(size, sizeof(struct tree_inode *));
-
-	if (!table)
-		return; /* it gets slower */
-	for (size_t i = 0; i <= walk->inode_mask; i++) {
-		struct tree_inode *list = NULL, *inode, *next;
-		/* The youngest stays before others of its number: the list is turned round twice. */
-		for (inode = walk->inodes[i]; inode; inode = next) {
-			next = inode->next;
-			inode->next = list;
-			list = inode;
-		}
-		for (inode = list; inode; inode = next) {
-			next = inode->next;
-			struct tree_inode **at =
-				&table[inode_hash(inode->dev, inode->ino) & (size - 1)];
-			inode->next = *at;
-			*at = inode;
-		}
-	}
-	free(walk->inodes);
-	walk->inodes = table;
-	walk->inode_mask = size - 1;
-}
-
-/* As an inode that was not met yet: what is known of others of its number is of later ones. */
-static struct tree_inode *inode_new(struct tree_walk *walk, const struct pack_state *state)
-{
-	struct tree_inode *inode = tree_memory_get(walk->memory, sizeof(*inode));
-
-	if (!inode)
-		return NULL;
-	inode->dev = state->dev;
-	inode->ino = state->ino;
-	inode->creation_ns = state->creation_ns;
-	if (!state->ino)
-		return inode; /* not known: nothing else is the same */
-	struct tree_inode **at =
-		&walk->inodes[inode_hash(state->dev, state->ino) & walk->inode_mask];
-	inode->next = *at;
-	*at = inode;
-	if (++walk->inode_count > walk->inode_mask)
-		grow(walk);
-	return inode;
-}
-
-struct tree_inode *tree_walk_inode(const struct tree_walk *walk, const struct pack_state *state)
-{
-	struct tree_inode *inode =
-		state->ino ? walk->inodes[inode_hash(state->dev, state->ino) & walk->inode_mask]
-			   : NULL;
-
-	while (inode && (inode->ino != state->ino || inode->dev != state->dev ||
-			 (inode->creation_ns && state->creation_ns &&
-			  inode->creation_ns != state->creation_ns)))
-		inode = inode->next;
-	return inode;
-}
-
-static struct tree_inode *inode_get(struct tree_walk *walk, const struct pack_state *state)
-{
-	struct tree_inode *inode = tree_walk_inode(walk, state);
-
-	return inode ? inode : inode_new(walk, state);
 }
 
 /* The session left it so: unless a later record says otherwise. */
@@ -216,7 +141,7 @@ static int pin_current(struct tree_walk *walk, struct tree_node *node)
 static struct tree_object *object_of(struct tree_walk *walk, struct tree_node *node,
 				     const struct pack_state *state)
 {
-	struct tree_inode *inode = inode_get(walk, state);
+	struct tree_inode *inode = tree_inode_get(walk, state);
 
 	if (!inode)
 		return NULL;
@@ -268,7 +193,7 @@ static int back_removed(struct tree_walk *walk, struct tree_node *node,
 	struct tree_object *object = NULL;
 
 	if (!same && last_name) {
-		struct tree_inode *inode = inode_new(walk, state);
+		struct tree_inode *inode = tree_inode_new(walk, state);
 		object = inode ? object_new(walk, inode) : NULL;
 		node->object = object;
 	} else {
@@ -344,7 +269,7 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 		       const struct tree_record *record)
 {
 	struct tree_node *made = tree_names_get(&walk->names, record->other);
-	struct tree_inode *inode = inode_get(walk, &record->before);
+	struct tree_inode *inode = tree_inode_get(walk, &record->before);
 
 	if (!made || !inode)
 		return -ENOMEM;
@@ -353,6 +278,8 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 		made->inode = inode;
 	touch(walk, made, record);
 	int error = make_absent(walk, made);
+	if (inode->object)
+		inode->object->state.nlink = record->before.nlink;
 	bool written = inode->object && (inode->object->bytes == TREE_BYTES_CURRENT ||
 					 is_held(inode->object->record));
 	if (error == 0 && written && node->state == TREE_INHERITS) {
@@ -401,7 +328,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 	    !is_present(to))
 		return 0; /* its process was killed before the call */
 	if (!to->inode) {
-		to->inode = inode_get(walk, &record->before);
+		to->inode = tree_inode_get(walk, &record->before);
 		if (!to->inode)
 			return -ENOMEM;
 		note_left(to->inode, &record->before, false);
@@ -438,7 +365,7 @@ static int back_exchanged(struct tree_walk *walk, const struct tree_record *reco
 		return error;
 	/* What is by the other name now was by this one. */
 	if (!two->inode && two->state == TREE_INHERITS) {
-		two->inode = inode_get(walk, &record->before);
+		two->inode = tree_inode_get(walk, &record->before);
 		if (two->inode)
 			note_left(two->inode, &record->before, false);
 	}
@@ -456,7 +383,7 @@ static int back_exchanged(struct tree_walk *walk, const struct tree_record *reco
 
 static int note_after(struct tree_walk *walk, const struct tree_record *record)
 {
-	struct tree_inode *inode = inode_get(walk, &record->before);
+	struct tree_inode *inode = tree_inode_get(walk, &record->before);
 	struct tree_node *node = inode ? tree_names_get(&walk->names, record->path) : NULL;
 
 	if (!node)
@@ -473,7 +400,8 @@ static int note_after(struct tree_walk *walk, const struct tree_record *record)
 /* A descriptor or mapping was left open: what it writes is taken for the session's. */
 static int note_open(struct tree_walk *walk, const struct tree_record *record)
 {
-	struct tree_inode *inode = record->before.ino ? inode_get(walk, &record->before) : NULL;
+	struct tree_inode *inode = record->before.ino ? tree_inode_get(walk, &record->before)
+						      : NULL;
 
 	if (inode)
 		note_changed(inode);
@@ -483,7 +411,7 @@ static int note_open(struct tree_walk *walk, const struct tree_record *record)
 /* A file that lost the name by which it was opened.  It has others, which share what it was. */
 static int back_nameless(struct tree_walk *walk, const struct tree_record *record)
 {
-	struct tree_inode *inode = inode_get(walk, &record->before);
+	struct tree_inode *inode = tree_inode_get(walk, &record->before);
 
 	if (!inode)
 		return -ENOMEM;
@@ -578,16 +506,18 @@ static int pass(struct tree_walk *walk, const struct tree_record *record, bool c
 
 int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 {
-	if (record->kind == PACK_AFTER || record->kind == PACK_RENAMED)
-		tree_between_left(walk, record);
+	bool edited;
+
+	tree_between_left(walk, record, &edited);
 	int error = back(walk, record);
-	return error || record->kind == PACK_AFTER ? error : tree_between_found(walk, record);
+	return error ? error : tree_between_found(walk, record, edited);
 }
 
 int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
 {
-	if (record->kind == PACK_AFTER || record->kind == PACK_RENAMED)
-		tree_between_left(walk, record);
+	bool edited;
+
+	tree_between_left(walk, record, &edited);
 	int error = pass(walk, record, conflicts);
-	return error || record->kind == PACK_AFTER ? error : tree_between_found(walk, record);
+	return error ? error : tree_between_found(walk, record, edited);
 }

@@ -42,7 +42,4 @@ int tree_walk_back(struct tree_walk *walk, const struct tree_record *record);
  * changes the same is a conflict. */
 int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts);
 
-/* tree_walk_inode(): the inode of a state; NULL: no record was about it. */
-struct tree_inode *tree_walk_inode(const struct tree_walk *walk, const struct pack_state *state);
-
 #endif

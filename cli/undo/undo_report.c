@@ -34,6 +34,11 @@ static const char *reason_of(const struct schedule_left *left)
 		return "what was kept of it is damaged";
 	case SCHEDULE_OCCUPIED:
 		return "another file has its place";
+	case SCHEDULE_NO_OBJECT:
+	case SCHEDULE_NO_OBJECTS:
+		return "a git object that it names is gone";
+	case SCHEDULE_UNIT:
+		return "git's state comes back as a whole, and another part of it is left";
 	case SCHEDULE_LOST:
 		break;
 	}
@@ -95,6 +100,7 @@ static const char *verb_of(enum schedule_verb verb, bool done)
 		[SCHEDULE_VERB_RENAME] = { "rename", "renamed" },
 		[SCHEDULE_VERB_META] = { "reset the mode or time of", "reset the mode or time of" },
 		[SCHEDULE_VERB_MERGE] = { "merge", "merged" },
+		[SCHEDULE_VERB_APPEND] = { "append to", "appended to" },
 	};
 
 	return VERBS[verb][done];
@@ -149,6 +155,8 @@ static const char *why(int error)
 	       : error == -ENODATA   ? "its content is not kept any more"
 	       : error == -EBADMSG   ? "its kept content is damaged"
 	       : error == -ELOOP     ? "a symbolic link is on the way"
+	       : error == -ESTALE    ? "it changed more than once meanwhile; a file .seen-undo.* "
+				       "beside it has the first change"
 				     : strerror(-error);
 }
 
@@ -159,9 +167,14 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 		const struct schedule_item *item = &schedule->items[i];
 		if (item->state != SCHEDULE_SKIPPED && item->state != SCHEDULE_FAILED)
 			continue;
-		message("%s is left as it is: %s",
-			name_of(workspace, schedule_text(schedule, item->path)),
-			why(result->errors[i]));
+		const char *path = name_of(workspace, schedule_text(schedule, item->path));
+		/* its place was taken before it could go back */
+		if (item->kind == SCHEDULE_STAGE && item->state == SCHEDULE_FAILED)
+			message("%s is now %s: %s", path,
+				name_of(workspace, schedule_text(schedule, item->other)),
+				why(result->errors[i]));
+		else
+			message("%s is left as it is: %s", path, why(result->errors[i]));
 		shown++;
 	}
 }
@@ -172,11 +185,21 @@ int undo_report_code(const struct undo_run *run, const struct apply_result *resu
 	bool partly = result && result->failed;
 
 	for (size_t i = 0; i < run->report.left_count; i++)
-		if (run->report.left[i].reason == SCHEDULE_LOST ||
-		    run->report.left[i].reason == SCHEDULE_DAMAGED)
+		switch (run->report.left[i].reason) {
+		case SCHEDULE_LOST:
+		case SCHEDULE_DAMAGED:
+		case SCHEDULE_NO_OBJECT:
+		case SCHEDULE_NO_OBJECTS:
 			partly = true;
-		else
+			break;
+		case SCHEDULE_UNIT: /* the other part tells */
+			break;
+		case SCHEDULE_EXTERNAL:
+		case SCHEDULE_CONFLICT:
+		case SCHEDULE_OCCUPIED:
 			conflict = true;
+			break;
+		}
 	for (size_t i = 0; i < run->report.line_count; i++)
 		conflict = conflict || run->report.lines[i].conflicts;
 	return conflict ? EXIT_CODE_CONFLICT : partly ? EXIT_CODE_PARTLY : EXIT_CODE_OK;
@@ -194,7 +217,7 @@ static json_t *lines_json(const struct undo_run *run)
 	static const char *const ACTIONS[] = {
 		[SCHEDULE_VERB_RESTORE] = "restore", [SCHEDULE_VERB_REMOVE] = "remove",
 		[SCHEDULE_VERB_RENAME] = "rename",   [SCHEDULE_VERB_META] = "metadata",
-		[SCHEDULE_VERB_MERGE] = "merge",
+		[SCHEDULE_VERB_MERGE] = "merge",     [SCHEDULE_VERB_APPEND] = "append",
 	};
 	json_t *array = json_array();
 
@@ -230,7 +253,8 @@ static json_t *left_json(const struct undo_run *run, const struct apply_result *
 	static const char *const KINDS[] = {
 		[SCHEDULE_EXTERNAL] = "external", [SCHEDULE_CONFLICT] = "conflict",
 		[SCHEDULE_LOST] = "lost",         [SCHEDULE_DAMAGED] = "damaged",
-		[SCHEDULE_OCCUPIED] = "occupied",
+		[SCHEDULE_OCCUPIED] = "occupied", [SCHEDULE_NO_OBJECT] = "object",
+		[SCHEDULE_NO_OBJECTS] = "object", [SCHEDULE_UNIT] = "git",
 	};
 	json_t *array = json_array();
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "cli/session/session.h"
 #include "cli/undo/apply.h"
 #include "cli/undo/undo_report.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 static int failed(const struct undo_run *run, int error)
@@ -143,14 +145,16 @@ static int choose(struct undo_run *run)
 
 /* ---- the plan ---- */
 
-enum { UNDO_LABEL_BYTES = 32 };
+enum { UNDO_LABEL_BYTES = 48 };
 
 static int make_plan(struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
-	char label[UNDO_LABEL_BYTES] = "before";
-	if (run->step)
+	char label[UNDO_LABEL_BYTES] = "before", log_message[UNDO_LABEL_BYTES] = "seen undo";
+	if (run->step) {
 		(void)snprintf(label, sizeof(label), "before step %u", run->step);
+		(void)snprintf(log_message, sizeof(log_message), "seen undo: step %u", run->step);
+	}
 	const struct schedule_options options = {
 		.workspace = run->session.workspace,
 		.paths = request->paths,
@@ -160,6 +164,8 @@ static int make_plan(struct undo_run *run)
 		.number = undo_range_next(&run->ranges),
 		.merge = request->merge ? &run->range : NULL,
 		.merge_label = label,
+		.locks = &run->locks,
+		.log_message = request->kind == OPERATION_REDO ? "seen redo" : log_message,
 	};
 	int error = tree_changes_read(&run->records, &run->range, &run->changes);
 
@@ -191,6 +197,7 @@ static void drop_plan(struct undo_run *run)
 
 static void close_run(struct undo_run *run)
 {
+	git_locks_release(&run->locks);
 	drop_plan(run);
 	undo_ranges_free(&run->ranges);
 	tree_records_close(&run->records);
@@ -243,10 +250,11 @@ static void summarize(const struct undo_run *run, const struct apply_result *res
 {
 	char count[TEXT_NUMBER_BYTES];
 	const struct step *step = steps_numbered(&run->session.steps, run->step);
+	char command[4 * STEP_TEXT_BYTES + 1];
 	size_t lines = run->report.line_count;
 
-	if (step)
-		(void)printf("step %u: %s\n", step->number, step->text);
+	if (step && path_escape(step->text, command, sizeof(command)) >= 0)
+		(void)printf("step %u: %s\n", step->number, command);
 	undo_report_lines(run, result);
 	(void)printf("%s%s path%s%s\n", result ? "" : "nothing was changed: this would change ",
 		     text_number(lines, count), text_plural(lines),
@@ -270,6 +278,34 @@ static int report(const struct undo_run *run, const struct apply_result *result)
 }
 
 /* ---- doing it ---- */
+
+/* No git program may change what the plan changes of git's state. */
+static int lock_git(struct undo_run *run)
+{
+	char owner[sizeof(run->session.undo) + UNDO_LABEL_BYTES];
+
+	(void)snprintf(owner, sizeof(owner), "seen undo %s %u\n", run->session.undo,
+		       (unsigned)run->schedule.head.number);
+	int error = git_locks_acquire(&run->schedule, owner, &run->locks);
+	if (error == -EAGAIN) {
+		message("nothing was changed: %s is there: a git program is at work, or was killed "
+			"(remove the file then)",
+			run->locks.blocked);
+		return EXIT_CODE_CONFLICT;
+	}
+	return error < 0 ? failed(run, error) : EXIT_CODE_OK;
+}
+
+/* What a git program did meanwhile, the plan must not take for what it found. */
+static int lock_and_plan(struct undo_run *run)
+{
+	int code = run->schedule.count && !run->request->dry_run ? lock_git(run) : EXIT_CODE_OK;
+
+	if (code != EXIT_CODE_OK || !run->locks.is_late)
+		return code;
+	drop_plan(run);
+	return make_plan(run);
+}
 
 static int stopped(const struct undo_run *run, int error)
 {
@@ -313,6 +349,9 @@ static int resume(struct undo_run *run)
 	}
 	if (error < 0)
 		return failed(run, error);
+	int locked = lock_git(run);
+	if (locked != EXIT_CODE_OK)
+		return locked;
 	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
 			   true, &result);
 	undo_session_mark(&run->session);
@@ -328,6 +367,19 @@ static int resume(struct undo_run *run)
 	}
 	apply_result_free(&result);
 	return code;
+}
+
+/* What a person agreed to is the plan that was shown. */
+static int check_expected(const struct undo_run *run)
+{
+	const struct undo_request *request = run->request;
+
+	if (request->planned)
+		*request->planned = (struct undo_planned){ run->step, run->schedule.count };
+	if (!request->expected || run->step == request->expected)
+		return EXIT_CODE_OK;
+	message("nothing was undone: the last step is another one now, step %u", run->step);
+	return EXIT_CODE_CONFLICT;
 }
 
 /* All of the last step is left: that is on record, so that the next `--last` goes on before it. */
@@ -375,9 +427,12 @@ static int act(struct undo_run *run)
 		return EXIT_CODE_CONFLICT;
 	}
 	code = choose_and_plan(run);
-	if (code != EXIT_CODE_OK)
-		return code;
-	code = check_damaged(run);
+	if (code == EXIT_CODE_OK)
+		code = check_expected(run);
+	if (code == EXIT_CODE_OK)
+		code = check_damaged(run);
+	if (code == EXIT_CODE_OK)
+		code = lock_and_plan(run);
 	if (code != EXIT_CODE_OK)
 		return code;
 	undo_report_left(run);

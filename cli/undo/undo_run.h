@@ -5,11 +5,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/undo/git_lock.h"
 #include "cli/undo/operation.h"
 #include "cli/undo/schedule_make.h"
 #include "cli/undo/tree_change.h"
 #include "cli/undo/undo_range.h"
 #include "cli/undo/undo_session.h"
+
+/* What a run planned, for a caller that asks before it is done. */
+struct undo_planned {
+	uint32_t step;  /* 0: not one step */
+	size_t changes; /* of the plan */
+};
 
 struct undo_request {
 	enum operation_kind kind;
@@ -17,8 +24,10 @@ struct undo_request {
 	bool merge;   /* what others changed, too */
 	bool resumes; /* --continue */
 	bool all, last;
-	const char *step, *since; /* NULL: not given */
-	char **paths;             /* absolute, ended by NULL; NULL: all */
+	const char *step, *since;     /* NULL: not given */
+	char **paths;                 /* absolute, ended by NULL; NULL: all */
+	uint32_t expected;            /* `last` is about this step, else nothing is done; 0: any */
+	struct undo_planned *planned; /* set before anything is done; NULL: not wanted */
 };
 
 struct undo_run {
@@ -32,6 +41,7 @@ struct undo_run {
 	struct tree_changes changes;
 	struct schedule schedule;
 	struct schedule_report report;
+	struct git_locks locks;
 };
 
 /* undo_run(): all of it.  name: of the session, NULL: as undo_session_find().  Says on stderr what is

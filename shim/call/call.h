@@ -43,10 +43,11 @@ enum { CALL_OWN_OFFSET = -1 };
 struct call_kept {
 	uint64_t place_1, other_place_1; /* of its records, and one more; 0: none */
 	char *path;                      /* scratch; NULL: none */
-	bool stamps;          /* what is there then goes on record; of an open: it is followed */
-	bool leaves;          /* RENAME: out of the workspace */
-	bool moves;           /* a directory is moved or removed */
-	bool is_new, is_kept; /* an open: there was nothing; what there was is kept */
+	bool stamps; /* what is there then goes on record; of an open: it is followed */
+	bool leaves; /* RENAME: out of the workspace */
+	bool moves;  /* a directory is moved or removed */
+	/* an open: there was nothing; there was a file; what there was is kept */
+	bool is_new, was_there, is_kept;
 };
 
 struct call {

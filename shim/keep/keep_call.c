@@ -241,5 +241,5 @@ void keep_call_came_back(const struct keeper *keeper, struct call *call)
 			   kept->path, is_new(call) ? KEEP_MADE : KEEP_SET);
 	}
 	scratch_release(kept->path);
-	*kept = (struct call_kept){ 0 };
+	*kept = (struct call_kept){ .was_there = kept->was_there }; /* for the stations behind */
 }

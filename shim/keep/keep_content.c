@@ -7,6 +7,7 @@
 #include "shim/keep/keep_attribute.h"
 #include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
+#include "tracker/content/pack_room.h"
 #include "tracker/content/rebuildable.h"
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
@@ -152,6 +153,7 @@ uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name
 	note.flags |= flags;
 	if (kept_is_noted(keeper->segment, key))
 		return PACK_NO_PLACE;
+	note.key = key;
 	if (rebuildable_is_name(keeper->segment, name->path))
 		place = write_without(keeper, &note, PACK_NOT_KEPT, PACK_REBUILDABLE);
 	else
@@ -159,6 +161,26 @@ uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name
 	if (place != PACK_NO_PLACE)
 		kept_note(keeper->segment, key);
 	return place;
+}
+
+bool keep_is_due(const struct keeper *keeper, int fd)
+{
+	const struct segment *segment = keeper->segment;
+	const struct call_name by_descriptor = { .directory = fd };
+	struct pack_state state;
+
+	/* what could not be kept once may not be again */
+	if (keep_name_state(&by_descriptor, &state) < 0 || !S_ISREG(state.mode) ||
+	    state.size_bytes > PACK_FAR_FILE_BYTES_MAX ||
+	    state.size_bytes > segment->settings->undo_max_file_bytes ||
+	    kept_is_noted(segment, kept_key(&state)) || segment_counter(segment, COUNTER_lost_undo))
+		return false;
+	char *path = scratch_acquire();
+	bool is_due = path && keep_name_resolve(segment, &by_descriptor, path) &&
+		      keep_name_observed(segment, path) && !keep_name_excluded(keeper, path) &&
+		      !rebuildable_is_name(segment, path);
+	scratch_release(path);
+	return is_due;
 }
 
 /* Is it one of the first at this boundary?  A program that writes thousands of files does without. */
@@ -207,7 +229,8 @@ void keep_after(const struct keeper *keeper, const struct call_name *name, const
 
 	if (keep_name_state(name, &note.before) < 0)
 		return;
-	note.flags = name->path ? 0 : keep_flags_of_descriptor(path, &note.before);
+	note.flags = (name->path ? 0 : keep_flags_of_descriptor(path, &note.before)) |
+		     (cause == KEEP_SET ? PACK_UNWRITTEN : 0);
 	if (cause == KEEP_MADE)
 		kept_note(keeper->segment, kept_key(&note.before));
 	if (cause != KEEP_WRITTEN || !keep_left(keeper, &note, name, -1))

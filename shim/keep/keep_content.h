@@ -23,8 +23,12 @@ uint64_t keep_going(const struct keeper *keeper, enum pack_kind kind, const stru
 uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name, int fd,
 		       uint32_t flags);
 
+/* keep_is_due(): is what a descriptor's file holds about to be kept, whole and with its version, where a call changes
+ * or removes it?  Not what was kept, or made, since the boundary: that may hold another program's change by now. */
+bool keep_is_due(const struct keeper *keeper, int fd);
+
 /* keep_left(): AFTER, with the content of a small file: of the first that a process leaves at each
- * boundary.  By it, what an external program changes later is told apart.  note: of the record.  fd: a
+ * boundary.  It is what later external changes are compared with.  note: of the record.  fd: a
  * descriptor for the file; -1: none.  False: nothing was written, the record goes without content. */
 bool keep_left(const struct keeper *keeper, const struct pack_note *note,
 	       const struct call_name *name, int fd);

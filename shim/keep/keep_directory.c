@@ -70,7 +70,17 @@ static void release(void)
 	__atomic_store_n(&known.taken, 0, __ATOMIC_RELEASE);
 }
 
-static bool recall(const struct segment *segment, const struct stat *directory, char *ret_path)
+/* By its inode; NULL: by its path, of so many bytes. */
+static bool is_of(const struct answer *answer, const struct stat *directory, const char *path,
+		  size_t length)
+{
+	if (!directory)
+		return answer->length == length && memcmp(answer->path, path, length) == 0;
+	return answer->ino == directory->st_ino && answer->dev == directory->st_dev;
+}
+
+static bool recall(const struct segment *segment, const struct stat *directory, const char *path,
+		   size_t length, char *ret_path)
 {
 	bool found = false;
 
@@ -78,14 +88,24 @@ static bool recall(const struct segment *segment, const struct stat *directory, 
 		return false;
 	for (int i = 0; i < ANSWERS && !found; i++) {
 		const struct answer *answer = &known.answers[i];
-		found = answer->length && answer->ino == directory->st_ino &&
-			answer->dev == directory->st_dev &&
+		found = answer->length && is_of(answer, directory, path, length) &&
 			keep_validity_holds(segment, &answer->validity);
 		if (found)
 			memcpy(ret_path, answer->path, answer->length + 1);
 	}
 	release();
 	return found;
+}
+
+/* A path that was the kernel's own answer has no links in it: for another directory to have it, this one must be moved
+ * or removed. */
+static bool recall_path(const struct segment *segment, const char *path, char *ret_path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return path[0] == '/' && recall(segment, NULL, path, length, ret_path);
 }
 
 static void remember(const struct stat *directory, const struct keep_validity *validity,
@@ -111,12 +131,14 @@ bool keep_directory_find(const struct segment *segment, int directory, const cha
 
 	if (!path && directory == AT_FDCWD) /* that is one call */
 		return sys_getcwd(ret_path, SEGMENT_PATH_BYTES) > 0 && ret_path[0] == '/';
+	if (path && recall_path(segment, path, ret_path))
+		return true;
 	struct keep_validity validity = keep_validity_init(segment);
 	bool is_known = path ? sys_fstatat(directory, path, &stat, 0) == 0
 			     : sys_fstat(directory, &stat) == 0;
 	if (is_known && !S_ISDIR(stat.st_mode))
 		return false;
-	if (is_known && recall(segment, &stat, ret_path))
+	if (is_known && recall(segment, &stat, NULL, 0, ret_path))
 		return true;
 	bool found = path ? keep_link_of_path(directory, path, O_DIRECTORY, ret_path)
 			  : keep_link_of(directory, ret_path);

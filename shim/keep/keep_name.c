@@ -123,44 +123,16 @@ static bool is_own_state(const struct segment *segment, const char *path)
 	return is_below(path, undo, length);
 }
 
-/* What was moved out of the workspace. */
-static bool is_moved(const struct segment *segment, const char *path)
-{
-	const struct segment_header *header = segment->header;
-
-	for (unsigned i = 0; i < SEGMENT_MOVED; i++) {
-		uint64_t word = __atomic_load_n(&header->undo_moved[i], __ATOMIC_ACQUIRE);
-		const char *moved = word ? arena_at(segment, word >> 16, word & UINT16_MAX) : NULL;
-		if (!moved)
-			return false;
-		if (is_below(path, moved, word & UINT16_MAX))
-			return true;
-	}
-	return false;
-}
-
 bool keep_name_observed(const struct segment *segment, const char *path)
 {
-	return (path_in_workspace(segment, path) || is_moved(segment, path)) &&
+	return (path_in_workspace(segment, path) || path_is_observed(segment, path)) &&
 	       !is_own_state(segment, path);
 }
 
 void keep_name_moved(const struct segment *segment, const char *path)
 {
-	struct segment_header *header = segment->header;
-	size_t length = strlen(path);
-
-	if (is_moved(segment, path))
-		return;
-	uint64_t offset = arena_store(segment, path, length);
-	for (unsigned i = 0; offset && i < SEGMENT_MOVED; i++) {
-		uint64_t none = 0;
-		if (__atomic_compare_exchange_n(&header->undo_moved[i], &none,
-						offset << 16 | length, false, __ATOMIC_RELEASE,
-						__ATOMIC_RELAXED))
-			return;
-	}
-	segment_count(segment, COUNTER_lost_undo, 1); /* what becomes of it there */
+	if (path_add_observed(segment, path) < 0)
+		segment_count(segment, COUNTER_lost_undo, 1); /* what becomes of it there */
 }
 
 /* The directory that was asked about last. */

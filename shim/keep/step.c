@@ -18,7 +18,11 @@ bool step_begins(const struct segment *segment, struct process_ref process,
 		return false;
 	if (own.starter_role == ROLE_AGENT || own.starter_index == UINT64_MAX)
 		return true;
-	return !(context->flags & CONTEXT_AGENT) && own.starter_index != process.index &&
-	       process_read(segment, own.starter_index, &starter) &&
-	       starter.starter_index == UINT64_MAX;
+	if (own.starter_index == process.index ||
+	    !process_read(segment, own.starter_index, &starter))
+		return false;
+	/* A shell that became its only command: the end of the step is the command's. */
+	if (starter.pid == own.pid && starter.starter_role == ROLE_AGENT)
+		return true;
+	return !(context->flags & CONTEXT_AGENT) && starter.starter_index == UINT64_MAX;
 }

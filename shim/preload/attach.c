@@ -38,6 +38,7 @@
 #include "tracker/path/decimal.h"
 #include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/hook_command.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/package.h"
 #include "tracker/process/role.h"
@@ -304,7 +305,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 		shim.changes = shim.guards = shim.request.context.flags & CONTEXT_ATTACHED;
 		if (shim.guards)
 			guarded_inherit(process_writes(&shim.segment, shim.process));
-		if (shim.guards && unreported_any(&shim.segment))
+		if (shim.guards && unreported_any(&shim.segment) && !hook_command_among(argv))
 			message_unreported();
 		shim.answers_own = invocation.whitelisted && shim.role != ROLE_VIEWER &&
 				   (shim.request.context.flags & CONTEXT_ATTACHED);

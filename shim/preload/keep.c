@@ -7,6 +7,7 @@
 #include "shim/keep/step.h"
 #include "shim/preload/keep_file.h"
 #include "shim/preload/keep_self.h"
+#include "tracker/content/pack_texts.h"
 #include "tracker/content/pack_window.h"
 #include "tracker/content/pack_write.h"
 
@@ -38,6 +39,7 @@ void keep_reset(void)
 	keep_name_reset();
 	keep_directory_reset();
 	pack_window_reset();
+	pack_texts_reset();
 	keep_files_fork();
 }
 
@@ -60,6 +62,10 @@ void keep_came_back(struct call *call)
 	bool opened = !call->error && operation_is_of_open(call->operation);
 	if (opened)
 		keep_opened(call);
+	/* what is about to be on record when it is closed need not be now */
+	if (call->operation == OPERATION_METADATA_OF_DESCRIPTOR &&
+	    keep_is_modified(call->name.directory))
+		call->kept.stamps = false;
 	if (opened || shim.sandboxed) /* nothing more is inspected */
 		call->is_template = call->kept.stamps = false;
 	keep_call_came_back(&self, call);

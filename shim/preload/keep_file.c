@@ -188,7 +188,7 @@ void keep_open(struct call *call)
 			call->kept.place_1 = keep_changing(&self, &name, -1, 0) + 1;
 			call->kept.is_kept = true;
 		}
-		call->kept.stamps = true;
+		call->kept.was_there = call->kept.stamps = true;
 	}
 	if (call->kept.stamps) {
 		call->kept.path = name.path;
@@ -301,6 +301,14 @@ void keep_changing_by(int fd, bool is_mapped)
 		keep_first_change(fd, file, is_mapped);
 	if (!in_vfork_child())
 		add_marks(file, is_mapped ? FILE_MODIFIED | FILE_MAPPED : FILE_MODIFIED);
+}
+
+bool keep_is_modified(int fd)
+{
+	struct file *file = file_at(fd);
+
+	return file && !in_vfork_child() && (marks_of(file) & FILE_MODIFIED) &&
+	       file->boundary == boundary_now();
 }
 
 void keep_stream(int fd)

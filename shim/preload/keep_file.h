@@ -28,6 +28,9 @@ void keep_opened(struct call *call);
 /* keep_changing_by(): what is in a descriptor's file is about to be changed.  is_mapped: by stores to memory. */
 void keep_changing_by(int fd, bool is_mapped);
 
+/* keep_is_modified(): was it, since the last boundary?  Then what it is goes on record when it is closed. */
+bool keep_is_modified(int fd);
+
 /* keep_stream(): a stream writes to a descriptor, by calls that are not seen. */
 void keep_stream(int fd);
 

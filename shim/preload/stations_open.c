@@ -49,7 +49,7 @@ __attribute__((noinline)) static void inspect(int fd, struct opened *opened)
 	opened->is_weighed = opened->size_bytes != UINT64_MAX;
 }
 
-/* Is it a new one?  By the flags, and by what the guard found. */
+/* Is it a new one?  By the flags, and by what the guard found, or what is kept for undo. */
 static enum file_action action_of(const struct call *call)
 {
 	const struct write_check *check = &((const struct open_work *)call->own)->check;
@@ -59,7 +59,8 @@ static enum file_action action_of(const struct call *call)
 	if ((call->flags & ONLY_NEW) == ONLY_NEW ||
 	    (is_checked && check->answer.reason == GUARD_NEW))
 		return FILE_ACTION_CREATE;
-	return !(call->flags & O_CREAT) || is_checked ? FILE_ACTION_CHANGE : FILE_ACTION_WRITE;
+	return !(call->flags & O_CREAT) || is_checked || call->kept.was_there ? FILE_ACTION_CHANGE
+									      : FILE_ACTION_WRITE;
 }
 
 /* Notes the change. */

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/keep/keep_content.h"
+#include "shim/supervise/keeping.h"
+#include "shim/supervise/kept_call.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
 #include "shim/supervise/proc.h"
@@ -241,11 +244,17 @@ static void remember_source(const struct supervision *supervision, struct target
 	start_write(supervision->segment, target, &answer, &real);
 }
 
+static bool is_kept(const struct guard_writer *writer, int fd)
+{
+	return keep_is_due(writer->keeper, fd);
+}
+
 static int ask(const struct supervision *supervision, struct target *target,
 	       const struct named *named, enum guard_kind kind, bool follows,
 	       const struct named *source)
 {
 	const struct segment *segment = supervision->segment;
+	const struct keeper keeper = kept_call_keeper(supervision, target);
 	struct guard_writer who = guarded_writer(target);
 	struct guard_answer answer;
 	struct version moved;
@@ -253,6 +262,8 @@ static int ask(const struct supervision *supervision, struct target *target,
 	bool has_notice = false;
 	int fd = resolve_open(resolve_name(target, named, follows));
 
+	who.keeper = &keeper;
+	who.is_kept = keeping_is_on(supervision, target) ? is_kept : NULL;
 	if (fd == -EINVAL || fd == -ELOOP) /* a directory, a device, a link */
 		return 0;
 	bool moves = source &&

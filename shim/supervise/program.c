@@ -17,6 +17,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/guard/unreported.h"
 #include "tracker/process/attach.h"
+#include "tracker/process/hook_command.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/package.h"
 #include "tracker/sys/sys.h"
@@ -236,7 +237,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	target->request.is_viewer = false;
 	if (target->invocation.ignored)
 		return;
-	if (unreported_any(segment))
+	if (unreported_any(segment) && !hook_command_among(command.words))
 		message_unreported(supervision, target);
 	uint32_t role = target->request.context.role;
 	target->request.is_viewer = role == ROLE_VIEWER;

@@ -162,6 +162,22 @@ static bool find_line_ranges(const struct segment *segment, const struct request
 						   &ret_known->version);
 }
 
+/* When a file was forgotten last, in this scope or in its agent's. */
+static uint64_t invalidated_ns(const struct segment *segment, const struct request *request,
+			       uint64_t key)
+{
+	const uint64_t scopes[] = { request->context.scope_id, request->agent_scope_id };
+	uint64_t time_ns = 0;
+
+	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		struct delivery_slot last;
+		if (delivery_find(segment, scopes[i], key, &last) == 0 && !last.command_id &&
+		    last.time_ns > time_ns)
+			time_ns = last.time_ns;
+	}
+	return time_ns;
+}
+
 /* Notes the answer for that version with the path asked for.  The model may go on by that name or
  * by the one whose delivery answered: a question by that one, too, soon after this request, counts
  * as asked again. */
@@ -198,13 +214,14 @@ static void count_notice_undone(struct file_slot *file, const void *data)
 }
 
 static bool may_be_answered(const struct segment *segment, const struct request *request,
-			    uint64_t size_bytes)
+			    uint64_t asked_bytes)
 {
 	const struct settings *settings = segment->settings;
 	return settings->session_mode == SESSION_MODE_SUBSTITUTE &&
 	       (request->is_in_process ||
 		(request->is_viewer && (request->at_sink || request->asks_late))) &&
-	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
+	       asked_bytes >= settings->notice_min_bytes &&
+	       asked_bytes <= settings->notice_max_bytes;
 }
 
 /* Of one that may be answered: does what it is given go to its agent? */
@@ -223,8 +240,9 @@ static bool is_at_sink(const struct segment *segment, const struct request *requ
 /* May what changed be given instead of a file that is other than `delivered`? */
 static bool accepts_diff(const struct segment *segment, const struct request *request)
 {
-	return segment->settings->notice_on_change == NOTICE_ON_CHANGE_DIFF &&
-	       request->accepts_diff && !request->is_in_process;
+	return request->is_reported ||
+	       (segment->settings->notice_on_change == NOTICE_ON_CHANGE_DIFF &&
+		request->accepts_diff && !request->is_in_process);
 }
 
 /* Does the model have what was given whole, as far as that depends on the file alone?  No command
@@ -237,7 +255,8 @@ static bool is_passed_on(const struct segment *segment, const struct request *re
 	struct output_limits limits;
 	struct shape shape;
 
-	if (!request->is_in_process)
+	/* What a hook reports as given is what the model has. */
+	if (!request->is_in_process || request->is_reported)
 		return true;
 	limits = decision_limits_at(segment, request, moment);
 	if (size_bytes > limits.bytes)
@@ -308,6 +327,9 @@ struct opened {
 	const struct stat *stat;
 	struct answer *answer;
 	struct moment moment;
+	/* of a reported request: the lines that are asked for, and their bytes; NULL: all */
+	const struct span *span;
+	uint64_t span_bytes;
 	bool is_delivered, is_in_parts, accepts_diff;
 	struct delivery_slot delivery;
 	struct delivered_version known, parts;
@@ -318,12 +340,35 @@ static uint64_t size_of(const struct opened *opened)
 	return (uint64_t)opened->stat->st_size;
 }
 
+/* Of what a notice would stand for. */
+static uint64_t asked_bytes(const struct opened *opened)
+{
+	return opened->span ? opened->span_bytes : size_of(opened);
+}
+
 static bool is_tracked(struct opened *opened)
 {
 	if (!S_ISREG(opened->stat->st_mode) || !path_is_tracked(opened->segment, opened->path))
 		return false;
 	opened->answer->path_key = path_key(opened->segment, opened->path);
 	return true;
+}
+
+/* Of a reported request: the lines that are asked for, by the path alone. */
+static bool find_lines(const struct opened *opened, struct delivered_version *ret_known)
+{
+	const struct segment *segment = opened->segment;
+	const struct request *request = opened->request;
+
+	if (!request->is_reported)
+		return false;
+	uint64_t key = opened->answer->path_key, after_ns = invalidated_ns(segment, request, key);
+	struct output_limits limits = decision_limits_at(segment, request, &opened->moment);
+	ret_known->file_key = key;
+	return opened->span ? line_range_has(segment, key, &opened->moment, &limits, after_ns,
+					     opened->span, &ret_known->version)
+			    : line_range_is_whole(segment, key, &opened->moment, &limits, after_ns,
+						  &ret_known->version);
 }
 
 static void choose_known(struct opened *opened, const struct delivered_version *known)
@@ -345,7 +390,8 @@ static bool was_delivered(struct opened *opened)
 	opened->is_delivered = find_delivery(segment, request, key, other_key, &opened->moment,
 					     &opened->delivery) == 0;
 	opened->is_in_parts = find_line_ranges(segment, request, key, other_key, &opened->moment,
-					       &opened->parts);
+					       &opened->parts) ||
+			      find_lines(opened, &opened->parts);
 	if (!opened->is_delivered && !opened->is_in_parts)
 		return false;
 	struct delivered_version whole = { opened->delivery.file_key, opened->delivery.version };
@@ -355,13 +401,13 @@ static bool was_delivered(struct opened *opened)
 
 static bool is_allowed(struct opened *opened)
 {
-	return may_be_answered(opened->segment, opened->request, size_of(opened)) &&
+	return may_be_answered(opened->segment, opened->request, asked_bytes(opened)) &&
 	       is_at_sink(opened->segment, opened->request);
 }
 
 static bool may_be_the_same(struct opened *opened)
 {
-	opened->accepts_diff = opened->is_delivered &&
+	opened->accepts_diff = opened->is_delivered && !opened->span &&
 			       accepts_diff(opened->segment, opened->request);
 	return size_of(opened) == opened->known.version.size_bytes || opened->accepts_diff ||
 	       (opened->is_in_parts && size_of(opened) == opened->parts.version.size_bytes);
@@ -369,9 +415,11 @@ static bool may_be_the_same(struct opened *opened)
 
 static bool is_readable(struct opened *opened)
 {
-	return content_of_file(opened->fd, size_of(opened),
-			       opened->segment->settings->notice_max_bytes,
-			       &opened->answer->content) >= 0;
+	const struct settings *settings = opened->segment->settings;
+	uint64_t most = opened->span ? settings->content_max_file_bytes
+				     : settings->notice_max_bytes;
+
+	return content_of_file(opened->fd, size_of(opened), most, &opened->answer->content) >= 0;
 }
 
 static bool is_the_same(struct opened *opened)
@@ -445,16 +493,20 @@ static void decide_notice(struct opened *opened, const char *path_as_given, bool
 {
 	const struct segment *segment = opened->segment;
 	struct answer *answer = opened->answer;
-	int length = notice_render(segment, path_as_given, &answer->content,
-				   opened->request->is_in_process ? -1 : opened->fd, answer->notice,
-				   sizeof(answer->notice));
+	const struct span *span = opened->span;
+	int length = span ? notice_lines(segment, path_as_given, &answer->content, span->first,
+					 span->last, answer->notice, sizeof(answer->notice))
+			  : notice_render(segment, path_as_given, &answer->content,
+					  opened->request->is_in_process ? -1 : opened->fd,
+					  answer->notice, sizeof(answer->notice));
 
 	answer->reason = REASON_TOO_SHORT;
-	if (length <= 0 || (uint64_t)length >= size_of(opened))
+	if (length <= 0 || (uint64_t)length >= asked_bytes(opened))
 		return;
 	answer->decision = DECISION_NOTICE;
 	answer->reason = REASON_REPEATED;
 	answer->notice_bytes = (size_t)length;
+	answer->saved_bytes = asked_bytes(opened) - (uint64_t)length;
 	if (is_same)
 		return;
 	note_answer(segment, &opened->moment, answer,
@@ -462,7 +514,35 @@ static void decide_notice(struct opened *opened, const char *path_as_given, bool
 	(void)file_change_known(segment, opened->known.file_key, count_notice, NULL);
 	segment_count(segment, COUNTER_repeats, 1);
 	segment_count(segment, COUNTER_notices, 1);
-	segment_count(segment, COUNTER_bytes_saved, size_of(opened) - (uint64_t)length);
+	segment_count(segment, COUNTER_bytes_saved, answer->saved_bytes);
+}
+
+static void decide(struct opened *opened, const char *path_as_given)
+{
+	const struct segment *segment = opened->segment;
+	const struct request *request = opened->request;
+	struct answer *answer = opened->answer;
+	uint64_t number = request->number;
+
+	answer->decision = DECISION_CONTENT;
+	answer->file_key = 0;
+	answer->path_key = 0;
+	answer->notice_bytes = 0;
+	answer->delivered = (struct version){ 0 };
+	if (!pass_checks(opened))
+		return;
+	struct note own = delivery_noted(segment, &opened->moment, answer->path_key,
+					 &opened->known.version);
+	struct note other = delivery_noted(segment, &opened->moment, answer->file_key,
+					   &opened->known.version);
+	/* One request may be several in-process reads: the answer to the first is the answer to
+	 * all. */
+	bool is_same = request->is_in_process && own.notice_request == number;
+	if (!is_same &&
+	    (note_asks_again(segment, own, number) || note_asks_again(segment, other, number)))
+		decide_given_again(opened, own);
+	else
+		decide_notice(opened, path_as_given, is_same);
 }
 
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
@@ -478,27 +558,27 @@ void decision_open(const struct segment *segment, const struct request *request,
 		.answer = ret_answer,
 		.moment = decision_moment(segment, request),
 	};
-	uint64_t number = request->number;
 
-	ret_answer->decision = DECISION_CONTENT;
-	ret_answer->file_key = 0;
-	ret_answer->path_key = 0;
-	ret_answer->notice_bytes = 0;
-	ret_answer->delivered = (struct version){ 0 };
-	if (!pass_checks(&opened))
-		return;
-	struct note own = delivery_noted(segment, &opened.moment, ret_answer->path_key,
-					 &opened.known.version);
-	struct note other = delivery_noted(segment, &opened.moment, ret_answer->file_key,
-					   &opened.known.version);
-	/* One request may be several in-process reads: the answer to the first is the answer to
-	 * all. */
-	bool is_same = request->is_in_process && own.notice_request == number;
-	if (!is_same &&
-	    (note_asks_again(segment, own, number) || note_asks_again(segment, other, number)))
-		decide_given_again(&opened, own);
-	else
-		decide_notice(&opened, path_as_given, is_same);
+	decide(&opened, path_as_given);
+}
+
+void decision_lines(const struct segment *segment, const struct request *request, const char *path,
+		    int fd, const struct stat *stat, const struct span *span, uint64_t bytes,
+		    struct answer *ret_answer)
+{
+	struct opened opened = {
+		.segment = segment,
+		.request = request,
+		.path = path,
+		.fd = fd,
+		.stat = stat,
+		.answer = ret_answer,
+		.moment = decision_moment(segment, request),
+		.span = span,
+		.span_bytes = bytes,
+	};
+
+	decide(&opened, path);
 }
 
 void decision_undo(const struct segment *segment, const struct request *request,
@@ -511,6 +591,5 @@ void decision_undo(const struct segment *segment, const struct request *request,
 	(void)file_change_known(segment, answer->file_key, count_notice_undone, NULL);
 	segment_count(segment, COUNTER_repeats, (uint64_t)-1);
 	segment_count(segment, COUNTER_notices, (uint64_t)-1);
-	segment_count(segment, COUNTER_bytes_saved,
-		      answer->notice_bytes - answer->content.version.size_bytes);
+	segment_count(segment, COUNTER_bytes_saved, 0 - answer->saved_bytes);
 }

@@ -61,6 +61,7 @@ struct answer {
 	struct content content;    /* all but CONTENT: of the file, now */
 	struct window_place given; /* DIFF: of `delivered` */
 	size_t notice_bytes;       /* NOTICE: length of `notice` */
+	uint64_t saved_bytes;      /* NOTICE: by which that is shorter */
 	char notice[NOTICE_BYTES_MAX];
 };
 
@@ -78,6 +79,14 @@ struct answer {
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
 		   const char *path_as_given, int fd, const struct stat *stat,
 		   struct answer *ret_answer);
+
+/* decision_lines(): the same for some lines of a file that were asked for, of a request that the
+ * agent's hook reports.  A NOTICE says that these lines are known; there is no DIFF.
+ *
+ * span: inside the file.  bytes: how many these lines have. */
+void decision_lines(const struct segment *segment, const struct request *request, const char *path,
+		    int fd, const struct stat *stat, const struct span *span, uint64_t bytes,
+		    struct answer *ret_answer);
 
 /* decision_undo(): the notice could not be given after all; the real bytes were. */
 void decision_undo(const struct segment *segment, const struct request *request,

@@ -80,10 +80,9 @@ int line_range_record(const struct segment *segment, uint64_t file_key,
 	return 0;
 }
 
-/* How far the parts reach from the first line on, without a gap. */
-static uint64_t reach(const struct line_range_slot *slot)
+/* How far the parts reach from behind a line on, without a gap. */
+static uint64_t reach(const struct line_range_slot *slot, uint64_t line)
 {
-	uint64_t line = 0;
 
 	for (int i = 0; i < LINE_RANGES_MAX; i++) {
 		const struct line_range *part = &slot->parts[i];
@@ -112,14 +111,17 @@ static bool is_current(const struct segment *segment, const struct line_range_sl
 	return moment_is_current(segment, &given, moment, limits);
 }
 
-bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
-			 const struct moment *moment, const struct output_limits *limits,
-			 uint64_t after_ns, struct version *ret_version)
+/* span: NULL: all lines. */
+static bool has(const struct segment *segment, uint64_t file_key, const struct moment *moment,
+		const struct output_limits *limits, uint64_t after_ns, const struct span *span,
+		struct version *ret_version)
 {
 	struct line_range_slot slot;
 
-	if (!pair_read(segment, &PARTS, moment->scope_id, file_key, &slot) || !slot.line_count ||
-	    reach(&slot) < slot.line_count)
+	if (!pair_read(segment, &PARTS, moment->scope_id, file_key, &slot) || !slot.line_count)
+		return false;
+	uint64_t before = span ? span->first - 1 : 0, last = span ? span->last : slot.line_count;
+	if (reach(&slot, before) < last)
 		return false;
 	for (int i = 0; i < LINE_RANGES_MAX; i++) {
 		struct line_range *part = &slot.parts[i];
@@ -127,10 +129,25 @@ bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
 				    !is_current(segment, &slot, part, moment, limits)))
 			part->first = 0;
 	}
-	if (reach(&slot) < slot.line_count)
+	if (reach(&slot, before) < last)
 		return false;
 	*ret_version = slot.version;
 	return true;
+}
+
+bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
+			 const struct moment *moment, const struct output_limits *limits,
+			 uint64_t after_ns, struct version *ret_version)
+{
+	return has(segment, file_key, moment, limits, after_ns, NULL, ret_version);
+}
+
+bool line_range_has(const struct segment *segment, uint64_t file_key, const struct moment *moment,
+		    const struct output_limits *limits, uint64_t after_ns, const struct span *span,
+		    struct version *ret_version)
+{
+	return span->first && span->first <= span->last &&
+	       has(segment, file_key, moment, limits, after_ns, span, ret_version);
 }
 
 unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)

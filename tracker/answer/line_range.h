@@ -33,6 +33,11 @@ bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
 			 const struct moment *moment, const struct output_limits *limits,
 			 uint64_t after_ns, struct version *ret_version);
 
+/* line_range_has(): the same of lines `span` alone. */
+bool line_range_has(const struct segment *segment, uint64_t file_key, const struct moment *moment,
+		    const struct output_limits *limits, uint64_t after_ns, const struct span *span,
+		    struct version *ret_version);
+
 /* line_range_forget(): no part of a file that was given so far counts any more, in one scope or,
  * for scope_id 0, in all.  Returns the number of files (one for each scope) of which there was
  * one. */

@@ -34,6 +34,15 @@ static void append(struct text *text, const char *bytes, size_t count)
 	text->length += count;
 }
 
+/* Ends the text.  Returns its length, or -ENAMETOOLONG. */
+static int ended(struct text *text)
+{
+	if (text->overflow)
+		return -ENAMETOOLONG;
+	text->bytes[text->length] = '\0';
+	return (int)text->length;
+}
+
 static void append_number(struct text *text, uint64_t number)
 {
 	char digits[DECIMAL_BYTES_MAX];
@@ -149,12 +158,11 @@ static int render_template(struct render *render, char *ret_text, size_t capacit
 			at += append_field(&text, render, at);
 	}
 	append(&text, "\n", 1);
-	if (text.overflow)
-		return -ENAMETOOLONG;
-	ret_text[text.length] = '\0';
-	if (!render->has_nonce || memchr(ret_text, '\n', text.length - 1))
-		return -EINVAL;
-	return (int)text.length;
+	int length = ended(&text);
+
+	if (length < 0)
+		return length;
+	return render->has_nonce && !memchr(ret_text, '\n', text.length - 1) ? length : -EINVAL;
 }
 
 int notice_render(const struct segment *segment, const char *path, const struct content *content,
@@ -169,6 +177,39 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 	render.fd = fd;
 	render.excerpt_room = (capacity - 1 - (size_t)length) / render.excerpts;
 	return render_template(&render, ret_text, capacity);
+}
+
+int notice_lines(const struct segment *segment, const char *path, const struct content *content,
+		 uint64_t first, uint64_t last, char *ret_text, size_t capacity)
+{
+	const char *nonce = segment->header->nonce;
+	size_t nonce_bytes = strnlen(nonce, SEGMENT_NONCE_BYTES);
+	struct text text = { .bytes = ret_text, .capacity = capacity };
+	char digits[VERSION_DIGITS + 1];
+
+	if (capacity == 0 || nonce_bytes == 0)
+		return -EINVAL;
+#define APPEND(literal) append(&text, literal, sizeof(literal) - 1)
+	APPEND("[Lines ");
+	append_number(&text, first);
+	APPEND("-");
+	append_number(&text, last);
+	APPEND(" previously read: ");
+	int length = path_escape(path, text.bytes + text.length, text.capacity - text.length);
+	if (length < 0)
+		return length;
+	text.length += (size_t)length;
+	APPEND(". Content unchanged since last read. If these lines are not in your context, read "
+	       "the same lines again to get them. (file of ");
+	append_number(&text, content->lines);
+	APPEND(" lines, version ");
+	version_digits(&content->version, digits);
+	append(&text, digits, VERSION_DIGITS);
+	APPEND(", ");
+	append(&text, nonce, nonce_bytes);
+	APPEND(")]\n");
+#undef APPEND
+	return ended(&text);
 }
 
 /* Does a shell take a word for what it is? */
@@ -251,10 +292,7 @@ int notice_request(const struct segment *segment, char *const words[], uint64_t 
 	append(&text, nonce, nonce_bytes);
 	APPEND(")]\n");
 #undef APPEND
-	if (text.overflow)
-		return -ENAMETOOLONG;
-	ret_text[text.length] = '\0';
-	return (int)text.length;
+	return ended(&text);
 }
 
 int notice_memory(void)

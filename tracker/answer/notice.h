@@ -25,6 +25,11 @@ enum { NOTICE_BYTES_MAX = 8192 };
 int notice_render(const struct segment *segment, const char *path, const struct content *content,
 		  int fd, char *ret_text, size_t capacity);
 
+/* notice_lines(): the notice for lines `first` to `last` of a file.  Otherwise as
+ * notice_render(). */
+int notice_lines(const struct segment *segment, const char *path, const struct content *content,
+		 uint64_t first, uint64_t last, char *ret_text, size_t capacity);
+
 /* notice_request(): the notice for a reader's command that is remembered.
  *
  * words: its arguments, the program first, ended by NULL; of a long command the beginning is shown.

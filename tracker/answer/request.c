@@ -43,14 +43,28 @@ void request_concerns(const struct segment *segment, struct request *request, co
 		count(segment, request);
 }
 
-bool request_prepare_in_process(const struct segment *segment, const struct context *context,
-				uint64_t serial, uint64_t agent_scope_id, const char *name,
-				struct request *ret_request)
+/* Claims the scope of in-process reads. */
+static bool claim_in_process(const struct segment *segment, const struct context *context,
+			     uint64_t serial, const char *identity, const char *name,
+			     struct request *request)
 {
 	static const char MORE[] = " (in-process reads)";
 	char label[sizeof(((struct scope_slot *)0)->name)];
 	size_t length = strnlen(name, sizeof(label) - sizeof(MORE));
 
+	memcpy(label, name, length);
+	memcpy(label + length, MORE, sizeof(MORE));
+	request->context.capture_id = 0;
+	request->context.scope_id = scope_id_of(serial, identity);
+	uint32_t pid = request->is_reported ? context->anchor_pid : (uint32_t)sys_getpid();
+	return serial && scope_claim(segment, request->context.scope_id, context, pid,
+				     context->profile, label);
+}
+
+bool request_prepare_in_process(const struct segment *segment, const struct context *context,
+				uint64_t serial, uint64_t agent_scope_id, const char *name,
+				struct request *ret_request)
+{
 	*ret_request = (struct request){ .subject = SUBJECT_SELF,
 					 .context = *context,
 					 .command_id = DELIVERY_UNCUT,
@@ -61,12 +75,22 @@ bool request_prepare_in_process(const struct segment *segment, const struct cont
 	if (context->role == ROLE_AGENT && agent_scope_id)
 		(void)scope_claim(segment, agent_scope_id, context, context->anchor_pid,
 				  context->profile, name);
-	memcpy(label, name, length);
-	memcpy(label + length, MORE, sizeof(MORE));
-	ret_request->context.capture_id = 0;
-	ret_request->context.scope_id = scope_id_of(serial, "own");
-	return serial && scope_claim(segment, ret_request->context.scope_id, context,
-				     (uint32_t)sys_getpid(), context->profile, label);
+	return claim_in_process(segment, context, serial, "own", name, ret_request);
+}
+
+bool request_prepare_reported(const struct segment *segment, const struct context *context,
+			      uint64_t agent_scope_id, const char *conversation,
+			      struct request *ret_request)
+{
+	*ret_request = (struct request){ .subject = SUBJECT_SELF,
+					 .context = *context,
+					 .command_id = DELIVERY_UNCUT,
+					 .is_in_process = true,
+					 .is_reported = true,
+					 .accepts_diff = true,
+					 .agent_scope_id = agent_scope_id };
+	return claim_in_process(segment, context, agent_scope_id, conversation, "agent",
+				ret_request);
 }
 
 void request_init_in_process(const struct segment *segment, struct request *request)

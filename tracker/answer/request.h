@@ -39,6 +39,9 @@ struct request {
 	/* an in-process read of a whitelisted process: its context's scope is of that process
 	 * alone */
 	bool is_in_process;
+	/* is_in_process: the agent's own hook tells it, with what the model is given: that is known
+	 * whole */
+	bool is_reported;
 	/* is_in_process: of its agent: what that forgets is forgotten here too; 0: none */
 	uint64_t agent_scope_id;
 };
@@ -69,6 +72,15 @@ void request_concerns(const struct segment *segment, struct request *request, co
 bool request_prepare_in_process(const struct segment *segment, const struct context *context,
 				uint64_t serial, uint64_t agent_scope_id, const char *name,
 				struct request *ret_request);
+
+/* request_prepare_reported(): the same of a read that the agent's hook reports.  Each conversation
+ * has a scope of its own.
+ *
+ * context: of the agent.  agent_scope_id: that of its commands, which is on record.  conversation:
+ * the agent's id of it. */
+bool request_prepare_reported(const struct segment *segment, const struct context *context,
+			      uint64_t agent_scope_id, const char *conversation,
+			      struct request *ret_request);
 
 /* request_init_in_process(): an in-process read, prepared as above, begins: sets number. */
 void request_init_in_process(const struct segment *segment, struct request *request);

@@ -9,6 +9,7 @@
 #include "tracker/content/contents_directory.h"
 #include "tracker/content/contents_index.h"
 #include "tracker/content/contents_name.h"
+#include "tracker/content/pack_find.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
@@ -324,6 +325,8 @@ int contents_restore(const struct segment *segment, const struct version *versio
 {
 	int from = contents_open(segment, version);
 
+	if (from < 0)
+		from = pack_find(segment, version);
 	if (from < 0)
 		return from;
 	int error = contents_restore_from(from, version, fd);

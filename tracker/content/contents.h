@@ -1,6 +1,6 @@
 /*
- * The content store: copies of files' contents, so that nothing that was destroyed or given is
- * lost.
+ * The content store: copies of files' contents.  What agents were given is there, and what is about to be destroyed
+ * where nothing keeps it for undo (pack.h).
  *
  * 	STATE/NAME/content/HHHH...-SIZE    one content: XXH3-128 as 32 hexadecimal digits, a dash, its bytes in decimal
  * 	STATE/NAME/content/index           one line a copy: time, version, why, mode, path
@@ -56,7 +56,7 @@ int contents_open(const struct segment *segment, const struct version *version);
 int contents_open_in(const char *path, const struct version *version);
 
 /* contents_restore(): makes the content that of an open file: writes it from offset 0 on and sets
- * the size.
+ * the size.  What the store has not is looked for in the session's packs (pack_find.h).
  *
  * fd: open for writing, without O_APPEND; its offset stays.  Checks the content against its version
  * first (-EBADMSG: the file is as it was), then allocates what it needs (-ENOSPC, -EFBIG:

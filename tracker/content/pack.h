@@ -9,11 +9,13 @@
  * (Behind the last record there are zeroes, too, where a writer has room allocated for the next ones.)
  *
  * A record begins at a multiple of PACK_UNIT_BYTES and never crosses the end of a part.  It is a
- * struct pack_record, its path, its other path (neither ended by NUL), and its content where that is
- * held INLINE.  Its place is the part's number times PACK_PART_BYTES plus the offset there: the
+ * struct pack_head, its fields (pack_code.h), its path, its other path (neither ended by NUL), and its
+ * content where that is held INLINE.  Its place is the part's number times PACK_PART_BYTES plus the offset there: the
  * order of places is the order of events.  Content held as a file (LINK, REFLINK, COPY) is
  * `00000000.files/PLACE`, the part's number and the record's place, each of 8 and 16 hexadecimal
  * digits.
+ *
+ * A path may stand in an earlier record of the same part, as that one's `path`: then its place is there instead.
  *
  * A record is written before its call.  Where the call fails it is marked so (`result`).  A writer
  * may be killed before the call was made: the record then reports what did not happen.
@@ -27,12 +29,14 @@
 
 #include "tracker/content/version.h"
 
-#define PACK_MAGIC 0x316b6370u /* "pck1": of the record format's version 1 */
-/* "pck0": `place` and `size_bytes` alone are set: its writer is not done, or was killed before its call */
+#define PACK_NO_PLACE UINT64_MAX
+
+#define PACK_MAGIC 0x326b6370u /* "pck2": of the record format's version 2 */
+/* "pck0": its writer is not done, or was killed before its call.  `size_bytes` is set, and `check` is its place */
 #define PACK_MAGIC_BEGUN 0x306b6370u
 
 enum {
-	PACK_UNIT_BYTES = 64,
+	PACK_UNIT_BYTES = 8,
 	PACK_PART_BYTES = 16777216,
 	PACK_INLINE_BYTES_MAX = 65536, /* larger content is a file of its own */
 	PACK_PATH_BYTES_MAX = 4095,    /* of each of the two */
@@ -125,6 +129,8 @@ enum pack_flags {
 	PACK_GOING =
 		256, /* METADATA, ATTRIBUTE: an attribute of what the next record of `path` removes */
 	PACK_CUT = 64, /* a path was longer than PACK_PATH_BYTES_MAX */
+	PACK_UNWRITTEN =
+		512, /* AFTER: of a call that set metadata or made a hard link: no descriptor was closed */
 };
 
 /* As stat(2).  All zero: nothing was there, or it is not known. */
@@ -143,33 +149,43 @@ struct pack_state {
 };
 
 struct pack_record {
-	uint32_t magic;
-	uint32_t result; /* enum pack_result */
-	/* XXH3-64 of what follows up to the end of the paths, seeded by the record's place: `content` is
-	 * not under it, which has a version */
-	uint64_t check;
 	uint64_t place;
+	uint32_t result;     /* enum pack_result */
 	uint32_t size_bytes; /* with paths and content, a multiple of PACK_UNIT_BYTES */
+	uint32_t code_bytes; /* of the head and the fields */
 	uint16_t path_bytes;
 	uint16_t other_bytes;
+	/* where in the part the record begins whose `path` this one's are, too, in units, and one more; 0: they
+	 * stand here */
+	uint32_t path_unit_1, other_unit_1;
 	uint32_t content_bytes; /* INLINE; else 0 */
 	uint8_t kind;           /* enum pack_kind */
 	uint8_t held;           /* enum pack_held */
 	uint8_t reason;         /* enum pack_reason */
 	uint8_t what;           /* enum pack_metadata, enum pack_cause */
-	uint64_t time_realtime_ns;
-	uint64_t boundary;
-	uint32_t process; /* journal number of its START or FORK record; 0: not known */
+	uint32_t process;       /* journal number of its START or FORK record; 0: not known */
 	uint32_t pid;
 	uint32_t flags; /* enum pack_flags */
-	uint32_t unused;
+	uint64_t time_realtime_ns;
+	uint64_t boundary;
 	uint64_t amount;
 	struct pack_state before;
 	/* of the content, where it was read: INLINE, COPY; size_bytes and hash 0: not known.  An INLINE
 	 * content has the version of its bytes */
 	struct version version;
-	uint64_t reserved[2];
 };
-_Static_assert(sizeof(struct pack_record) == 192, "part of the format");
+
+/* How a record begins on disk. */
+struct pack_head {
+	uint32_t magic;
+	uint32_t result; /* enum pack_result */
+	/* XXH3-64 of what follows up to the end of the paths, seeded by the record's place: `content` is
+	 * not under it, which has a version */
+	uint64_t check;
+	uint32_t size_bytes;
+	uint8_t lengths
+		[12]; /* of the fields, in bytes; two in each, the first one's in the lower half */
+};
+_Static_assert(sizeof(struct pack_head) == 32, "part of the format");
 
 #endif

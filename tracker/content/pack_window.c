@@ -13,6 +13,9 @@ enum {
 	ALIGNED_BYTES = 65536, /* no system's pages are larger */
 	RETRY_RECORDS = 1024,  /* after a mapping that failed */
 	ALLOCATE_ATTEMPTS = 3, /* a signal may interrupt it */
+	LEAST_BYTES = 65536,
+	SHARE = 64, /* of what the session keeps: what is allocated and not used yet */
+	ROUNDED_BYTES = 4096,
 };
 
 static struct {
@@ -53,10 +56,22 @@ static long map(int fd, uint64_t offset, uint64_t size_bytes)
 			 (long)offset);
 }
 
-/* Maps what lies from a place on. */
-static bool map_from(const struct segment *segment, uint64_t place)
+/* How much is mapped from a place on: a record and what may follow it. */
+static uint64_t bytes_from(uint64_t place, uint64_t size_bytes)
 {
-	uint64_t from = place & ~(uint64_t)(ALIGNED_BYTES - 1), to = from + PACK_WINDOW_BYTES;
+	uint64_t share = place / SHARE;
+	uint64_t more = share < LEAST_BYTES         ? LEAST_BYTES
+			: share > PACK_WINDOW_BYTES ? PACK_WINDOW_BYTES
+						    : share;
+	return more > size_bytes ? more : size_bytes;
+}
+
+/* Maps what lies from a place on. */
+static bool map_from(const struct segment *segment, uint64_t place, uint64_t size_bytes)
+{
+	uint64_t from = place & ~(uint64_t)(ALIGNED_BYTES - 1);
+	uint64_t to = (place + bytes_from(place, size_bytes) + ROUNDED_BYTES - 1) &
+		      ~(uint64_t)(ROUNDED_BYTES - 1);
 	uint64_t end = (place / PACK_PART_BYTES + 1) * PACK_PART_BYTES;
 
 	to = to < end ? to : end;
@@ -94,7 +109,8 @@ char *pack_window_acquire(const struct segment *segment, uint64_t place, uint64_
 		return NULL;
 	bool is_there = holds(segment, place, size_bytes);
 	if (!is_there && may_map && is_due()) {
-		is_there = map_from(segment, place) && holds(segment, place, size_bytes);
+		is_there = map_from(segment, place, size_bytes) &&
+			   holds(segment, place, size_bytes);
 		window.failed = !is_there;
 		window.passed = 0;
 	}

@@ -16,8 +16,8 @@
 #include "tracker/segment/segment.h"
 
 enum {
-	PACK_WINDOW_BYTES = 262144,
-	PACK_WINDOW_RECORDS = 4, /* the first records of a process are written by system calls */
+	PACK_WINDOW_BYTES = 262144, /* at most */
+	PACK_WINDOW_RECORDS = 4,    /* the first records of a process are written by system calls */
 };
 
 /* pack_window_acquire(): memory of so many bytes from a place on, inside one part; they are as the file has them.

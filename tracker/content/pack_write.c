@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "tracker/content/pack_check.h"
+#include "tracker/content/kept.h"
+#include "tracker/content/pack_code.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/content/pack_room.h"
+#include "tracker/content/pack_texts.h"
 #include "tracker/content/pack_window.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
@@ -18,15 +20,24 @@ enum { SMALL_CHUNK_BYTES = 1024 /* on the stack, where all chunks are in use */ 
 /* A record in the making. */
 struct draft {
 	struct pack_record record;
+	const struct segment *segment;
+	uint64_t key;
 	const char *path, *other;
-	int part;     /* descriptor; -1: none */
+	size_t path_bytes,
+		other_bytes; /* of these; the record has none where they stand elsewhere */
+	_Alignas(struct pack_head) unsigned char code
+		[PACK_CODE_BYTES_MAX]; /* head and fields, but for the hash of a content */
+	int part;                      /* descriptor; -1: none */
 	char *memory; /* of the part, where the record goes; NULL: by the descriptor */
 };
 
 static const char ZEROES[PACK_UNIT_BYTES];
 
-/* Reserves room for a record that does not cross the end of a part. */
-static uint64_t reserve(const struct segment *segment, uint64_t size_bytes)
+enum { ANY_PART = -1 };
+
+/* Reserves room for a record that does not cross the end of a part.  part: in this one alone; PACK_NO_PLACE: it is
+ * full. */
+static uint64_t reserve(const struct segment *segment, uint64_t size_bytes, int64_t part)
 {
 	uint64_t *next = &segment->header->undo_next;
 	uint64_t place, before = __atomic_load_n(next, __ATOMIC_RELAXED);
@@ -35,6 +46,8 @@ static uint64_t reserve(const struct segment *segment, uint64_t size_bytes)
 		place = before & ~(uint64_t)(PACK_UNIT_BYTES - 1);
 		if (place / PACK_PART_BYTES != (place + size_bytes - 1) / PACK_PART_BYTES)
 			place = (place / PACK_PART_BYTES + 1) * PACK_PART_BYTES;
+		if (part != ANY_PART && pack_part_of(place) != part)
+			return PACK_NO_PLACE;
 	} while (!__atomic_compare_exchange_n(next, &before, place + size_bytes, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return place;
@@ -50,37 +63,88 @@ static size_t cut(const char *text, uint32_t *flags)
 	return PACK_PATH_BYTES_MAX;
 }
 
-/* Fills in a draft and reserves its place.  content_bytes: of an INLINE one. */
+/* Reserves a record's place, where it may name the places of its paths. */
+static void reserve_record(const struct segment *segment, struct draft *draft, int64_t part)
+{
+	struct pack_record *record = &draft->record;
+
+	record->path_bytes = (uint16_t)(record->path_unit_1 ? 0 : draft->path_bytes);
+	record->other_bytes = (uint16_t)(record->other_unit_1 ? 0 : draft->other_bytes);
+	record->code_bytes = (uint32_t)pack_encode(record, draft->code);
+	record->size_bytes = (uint32_t)pack_size_bytes(record->code_bytes, record->path_bytes,
+						       record->other_bytes, record->content_bytes);
+	record->place = reserve(segment, record->size_bytes, part);
+}
+
+/* A place that stands for a text; 0: there is none in that part. */
+static uint32_t unit_of(uint64_t text_place, int64_t part)
+{
+	return text_place == PACK_NO_PLACE || pack_part_of(text_place) != part
+		       ? 0
+		       : (uint32_t)(text_place % PACK_PART_BYTES / PACK_UNIT_BYTES) + 1;
+}
+
+static void find_place(const struct segment *segment, struct draft *draft)
+{
+	struct pack_record *record = &draft->record;
+	uint64_t path = pack_texts_find(segment, draft->path, draft->path_bytes);
+	uint64_t other = pack_texts_find(segment, draft->other, draft->other_bytes);
+	int64_t part = pack_part_of(__atomic_load_n(&segment->header->undo_next, __ATOMIC_RELAXED));
+
+	record->path_unit_1 = unit_of(path, part);
+	record->other_unit_1 = unit_of(other, part);
+	bool elsewhere = record->path_unit_1 || record->other_unit_1;
+	reserve_record(segment, draft, elsewhere ? part : (int64_t)ANY_PART);
+	if (record->place == PACK_NO_PLACE) { /* in the next part those places mean others */
+		record->path_unit_1 = record->other_unit_1 = 0;
+		reserve_record(segment, draft, ANY_PART);
+	}
+}
+
+/* Fills in a draft and reserves its place.  version: of a content that is in memory; NULL: none, or it is to be read:
+ * REFLINK may become COPY then. */
 static void start_draft(const struct segment *segment, const struct pack_note *note,
-			size_t content_bytes, struct draft *ret_draft)
+			enum pack_held held, size_t content_bytes, const struct version *version,
+			struct draft *draft)
 {
 	uint32_t flags = note->flags;
-	size_t path_bytes = cut(note->path, &flags), other_bytes = cut(note->other, &flags);
-	uint64_t size_bytes = pack_size_bytes(path_bytes, other_bytes, content_bytes);
 
-	*ret_draft = (struct draft){
-		.record = {
-			.magic = PACK_MAGIC,
-			.place = reserve(segment, size_bytes),
-			.size_bytes = (uint32_t)size_bytes,
-			.path_bytes = (uint16_t)path_bytes,
-			.other_bytes = (uint16_t)other_bytes,
-			.content_bytes = (uint32_t)content_bytes,
-			.kind = (uint8_t)note->kind,
-			.reason = (uint8_t)note->reason,
-			.what = (uint8_t)note->what,
-			.time_realtime_ns = sys_realtime_ns(),
-			.boundary = __atomic_load_n(&segment->header->undo_boundary, __ATOMIC_RELAXED),
-			.process = note->process,
-			.pid = note->pid,
-			.flags = flags,
-			.amount = note->amount,
-			.before = note->before,
-		},
-		.path = note->path,
-		.other = note->other,
-		.part = -1,
+	draft->segment = segment;
+	draft->key = note->key;
+	draft->path = note->path;
+	draft->other = note->other;
+	draft->path_bytes = cut(note->path, &flags);
+	draft->other_bytes = cut(note->other, &flags);
+	draft->part = -1;
+	draft->memory = NULL;
+	draft->record = (struct pack_record){
+		.content_bytes = (uint32_t)content_bytes,
+		.kind = (uint8_t)note->kind,
+		.held = (uint8_t)held,
+		.reason = (uint8_t)note->reason,
+		.what = (uint8_t)note->what,
+		.time_realtime_ns = sys_realtime_ns(),
+		.boundary = __atomic_load_n(&segment->header->undo_boundary, __ATOMIC_RELAXED),
+		.process = note->process,
+		.pid = note->pid,
+		.flags = flags,
+		.amount = note->amount,
+		.before = note->before,
+		.version = { .size_bytes = held == PACK_INLINE ? content_bytes : 0 },
 	};
+	if (version)
+		draft->record.version = *version;
+	find_place(segment, draft);
+}
+
+/* Notes what a content was read to be: its hash has its place in the code already. */
+static void set_version(struct draft *draft, const struct version *version)
+{
+	unsigned char *hash = draft->code + draft->record.code_bytes - PACK_VERSION_BYTES;
+
+	draft->record.version = *version;
+	memcpy(hash, &version->high, sizeof(version->high));
+	memcpy(hash + sizeof(version->high), &version->low, sizeof(version->low));
 }
 
 /* Writes at an offset of the record, whole. */
@@ -90,48 +154,52 @@ static int write_at(const struct draft *draft, const char *bytes, size_t size_by
 			       (off_t)(draft->record.place % PACK_PART_BYTES + offset));
 }
 
-/* Where the content stands, from the record on. */
-static size_t content_offset(const struct pack_record *record)
-{
-	return sizeof(*record) + record->path_bytes + record->other_bytes;
-}
-
 /* Begins a record in memory: a reader passes it over until it is whole. */
 static void start_in_memory(const struct draft *draft)
 {
-	struct pack_record *there = (struct pack_record *)(void *)draft->memory;
+	struct pack_head *there = (struct pack_head *)(void *)draft->memory;
 
-	there->place = draft->record.place;
+	there->check = draft->record.place;
 	there->size_bytes = draft->record.size_bytes;
 	__atomic_store_n(&there->magic, PACK_MAGIC_BEGUN, __ATOMIC_RELEASE);
+}
+
+/* The same of one that is written in pieces. */
+static int start_in_part(const struct draft *draft)
+{
+	const struct pack_head begun = { .magic = PACK_MAGIC_BEGUN,
+					 .check = draft->record.place,
+					 .size_bytes = draft->record.size_bytes };
+
+	return write_at(draft, (const char *)&begun, sizeof(begun), 0);
 }
 
 static void write_to_memory(const struct draft *draft, const void *content, size_t content_bytes)
 {
 	const struct pack_record *record = &draft->record;
-	const size_t behind_magic = offsetof(struct pack_record, result);
-	char *at = draft->memory + sizeof(*record);
+	const size_t behind_magic = offsetof(struct pack_head, result);
+	char *at = draft->memory + record->code_bytes;
 
-	memcpy(draft->memory + behind_magic, (const char *)record + behind_magic,
-	       sizeof(*record) - behind_magic);
+	memcpy(draft->memory + behind_magic, draft->code + behind_magic,
+	       record->code_bytes - behind_magic);
 	if (record->path_bytes)
 		memcpy(at, draft->path, record->path_bytes);
 	if (record->other_bytes)
 		memcpy(at + record->path_bytes, draft->other, record->other_bytes);
 	if (content_bytes)
-		memcpy(draft->memory + content_offset(record), content, content_bytes);
-	__atomic_store_n(&((struct pack_record *)(void *)draft->memory)->magic, record->magic,
+		memcpy(draft->memory + pack_content_offset(record), content, content_bytes);
+	__atomic_store_n(&((struct pack_head *)(void *)draft->memory)->magic, PACK_MAGIC,
 			 __ATOMIC_RELEASE);
 }
 
 static int write_to_part(const struct draft *draft, const void *content, size_t content_bytes)
 {
 	const struct pack_record *record = &draft->record;
-	size_t written = content_offset(record) + content_bytes;
+	size_t written = pack_content_offset(record) + content_bytes;
 	/* the rest of the last unit is a hole, but for the last record of the file, which is to be whole */
 	size_t rest = content_bytes == record->content_bytes ? record->size_bytes - written : 0;
 	struct iovec parts[] = {
-		{ (void *)(uintptr_t)record, sizeof(*record) },
+		{ (void *)(uintptr_t)draft->code, record->code_bytes },
 		{ (void *)(uintptr_t)draft->path, record->path_bytes },
 		{ (void *)(uintptr_t)draft->other, record->other_bytes },
 		{ (void *)(uintptr_t)content, content_bytes },
@@ -150,10 +218,16 @@ static int write_to_part(const struct draft *draft, const void *content, size_t 
 }
 
 /* Writes what is not there yet: the record and its paths, and content that is in memory.  What is not written
- * in one piece is no record that a reader believes. */
+ * in one piece is no record that a reader believes.  -EALREADY: another process kept the file meanwhile. */
 static int write_draft(struct draft *draft, const void *content, size_t content_bytes)
 {
-	draft->record.check = pack_check(&draft->record, draft->path, draft->other);
+	struct pack_head *head = (struct pack_head *)(void *)draft->code;
+
+	if (draft->key && kept_is_noted(draft->segment, draft->key))
+		return -EALREADY;
+	head->size_bytes = draft->record.size_bytes;
+	head->check = pack_check(draft->code, &draft->record, draft->path, draft->path_bytes,
+				 draft->other, draft->other_bytes);
 	if (!draft->memory)
 		return write_to_part(draft, content, content_bytes);
 	write_to_memory(draft, content, content_bytes);
@@ -191,24 +265,27 @@ static uint64_t finish_draft(const struct segment *segment, const struct draft *
 	bool is_lost = draft->record.held == PACK_NOT_KEPT &&
 		       draft->record.reason != PACK_REBUILDABLE &&
 		       draft->record.reason != PACK_NO_FILE;
-	if (error < 0 || is_lost)
+	if ((error < 0 && error != -EALREADY) || is_lost)
 		segment_count(segment, COUNTER_lost_undo, 1);
 	if (error < 0)
 		return PACK_NO_PLACE;
 	segment_count(segment, COUNTER_undo_records, 1);
 	pack_add_bytes(segment, draft->record.size_bytes);
+	if (draft->record.path_bytes)
+		pack_texts_note(segment, draft->path, draft->path_bytes, draft->record.place);
 	return draft->record.place;
 }
 
 uint64_t pack_write(const struct segment *segment, const struct pack_note *note,
 		    enum pack_held held, const void *content, size_t content_bytes)
 {
+	struct version version;
 	struct draft draft;
 
-	start_draft(segment, note, content_bytes, &draft);
-	draft.record.held = (uint8_t)held;
 	if (held == PACK_INLINE)
-		draft.record.version = version_of_bytes(content, content_bytes);
+		version = version_of_bytes(content, content_bytes);
+	start_draft(segment, note, held, content_bytes, held == PACK_INLINE ? &version : NULL,
+		    &draft);
 	int error = open_part(segment, &draft);
 	if (error == 0)
 		error = write_draft(&draft, content, content_bytes);
@@ -248,12 +325,13 @@ static enum pack_reason reason_of(int error)
 static int read_inline(struct draft *draft, int fd)
 {
 	const struct pack_record *record = &draft->record;
-	char *content = draft->memory + content_offset(record);
+	char *content = draft->memory + pack_content_offset(record);
 	ssize_t got = sys_pread_all(fd, content, record->content_bytes, 0);
 
 	if (got != (ssize_t)record->content_bytes)
 		return got < 0 ? (int)got : -EAGAIN;
-	draft->record.version = version_of_bytes(content, (uint64_t)got);
+	struct version version = version_of_bytes(content, (uint64_t)got);
+	set_version(draft, &version);
 	return write_draft(draft, NULL, 0);
 }
 
@@ -261,8 +339,9 @@ static int read_inline(struct draft *draft, int fd)
 static int copy_inline(struct draft *draft, int fd, char *chunk, size_t chunk_bytes)
 {
 	const struct pack_record *record = &draft->record;
-	size_t offset = content_offset(record), done = 0;
+	size_t offset = pack_content_offset(record), done = 0;
 	struct version_stream stream;
+	struct version version;
 
 	version_stream_init(&stream);
 	while (done < record->content_bytes) {
@@ -275,16 +354,20 @@ static int copy_inline(struct draft *draft, int fd, char *chunk, size_t chunk_by
 			return got < 0 ? (int)got : -EAGAIN;
 		/* of one piece: with the record, by one call */
 		if ((size_t)got == record->content_bytes) {
-			draft->record.version = version_of_bytes(chunk, (uint64_t)got);
+			version = version_of_bytes(chunk, (uint64_t)got);
+			set_version(draft, &version);
 			return write_draft(draft, chunk, (size_t)got);
 		}
 		version_stream_add(&stream, chunk, (uint64_t)got);
-		int error = write_at(draft, chunk, (size_t)got, offset + done);
+		int error = done == 0 ? start_in_part(draft) : 0;
+		if (error == 0)
+			error = write_at(draft, chunk, (size_t)got, offset + done);
 		if (error < 0)
 			return error;
 		done += (size_t)got;
 	}
-	draft->record.version = version_stream_finish(&stream);
+	version = version_stream_finish(&stream);
+	set_version(draft, &version);
 	size_t rest = record->size_bytes - offset - done;
 	int error = write_at(draft, ZEROES, rest, offset + done);
 	return error < 0 ? error : write_draft(draft, NULL, 0);
@@ -301,8 +384,7 @@ static int keep_inline(const struct segment *segment, const struct pack_note *no
 {
 	struct draft draft;
 
-	start_draft(segment, note, note->before.size_bytes, &draft);
-	draft.record.held = PACK_INLINE;
+	start_draft(segment, note, PACK_INLINE, note->before.size_bytes, NULL, &draft);
 	int error = open_part(segment, &draft);
 	if (error == 0 && draft.memory) {
 		error = read_inline(&draft, fd);
@@ -386,10 +468,15 @@ static int fill_file(const struct segment *segment, struct draft *draft, int fd)
 			    0600);
 	int error = to < 0 ? to : 0;
 	if (to >= 0 && sys_call3(SYS_ioctl, to, FICLONE, fd) == 0) {
-		draft->record.held = PACK_REFLINK;
+		error = 0;
 	} else if (to >= 0) {
-		draft->record.held = PACK_COPY;
-		error = copy_file(segment, fd, to, size_bytes, &draft->record.version);
+		struct version version;
+		error = copy_file(segment, fd, to, size_bytes, &version);
+		if (error == 0) {
+			draft->record.held = PACK_COPY;
+			draft->record.version = version;
+			(void)pack_encode(&draft->record, draft->code);
+		}
 	}
 	if (to >= 0) {
 		int closed = sys_close(to);
@@ -431,10 +518,12 @@ uint64_t pack_keep(const struct segment *segment, const struct pack_note *note, 
 		error = keep_inline(segment, note, fd, &place);
 	} else if (error == 0) {
 		struct draft draft;
-		start_draft(segment, note, 0, &draft);
+		start_draft(segment, note, PACK_REFLINK, 0, NULL, &draft);
 		error = fill_file(segment, &draft, fd);
 		error = finish_file(segment, &draft, error, &place);
 	}
+	if (error < 0 && note->key && kept_is_noted(segment, note->key))
+		return PACK_NO_PLACE;
 	return error < 0 ? write_lost(segment, note, reason_of(error)) : place;
 }
 
@@ -447,8 +536,7 @@ uint64_t pack_link(const struct segment *segment, const struct pack_note *note, 
 
 	if (pack_make_room(segment, note->before.size_bytes) < 0)
 		return PACK_NO_PLACE;
-	start_draft(segment, note, 0, &draft);
-	draft.record.held = PACK_LINK;
+	start_draft(segment, note, PACK_LINK, 0, NULL, &draft);
 	int own_directory = pack_open_files(segment, draft.record.place, own_name);
 	if (own_directory < 0)
 		return PACK_NO_PLACE;
@@ -463,9 +551,9 @@ void pack_fail(const struct segment *segment, uint64_t place)
 
 	if (place == PACK_NO_PLACE)
 		return;
-	char *memory = pack_window_acquire(segment, place, sizeof(struct pack_record), false);
+	char *memory = pack_window_acquire(segment, place, sizeof(struct pack_head), false);
 	if (memory) {
-		__atomic_store_n(&((struct pack_record *)(void *)memory)->result, failed,
+		__atomic_store_n(&((struct pack_head *)(void *)memory)->result, failed,
 				 __ATOMIC_RELAXED);
 		pack_window_release();
 		return;
@@ -473,9 +561,9 @@ void pack_fail(const struct segment *segment, uint64_t place)
 	int part = pack_open_part(segment, pack_part_of(place));
 	if (part < 0)
 		return;
-	sys_wrote_aside(sys_pwrite(
-		part, &failed, sizeof(failed),
-		(off_t)(place % PACK_PART_BYTES + offsetof(struct pack_record, result))));
+	sys_wrote_aside(
+		sys_pwrite(part, &failed, sizeof(failed),
+			   (off_t)(place % PACK_PART_BYTES + offsetof(struct pack_head, result))));
 	(void)sys_close(part);
 }
 

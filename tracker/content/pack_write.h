@@ -27,6 +27,7 @@ struct pack_note {
 	struct pack_state before;
 	const char *path;
 	const char *other; /* NULL: none */
+	uint64_t key; /* of the file (kept_key()): without a record where it is noted by now; 0: with one */
 };
 
 /* pack_write(): a record whose content is in memory, or that has none.
@@ -34,13 +35,13 @@ struct pack_note {
  * held: INLINE with at most PACK_INLINE_BYTES_MAX bytes of content; or what else holds no content: NOT_TAKEN,
  * EARLIER, NOT_KEPT.
  * Returns the record's place; PACK_NO_PLACE where it could not be written. */
-#define PACK_NO_PLACE UINT64_MAX
 uint64_t pack_write(const struct segment *segment, const struct pack_note *note,
 		    enum pack_held held, const void *content, size_t content_bytes);
 
 /* pack_keep(): a record with the content of an open file: a small one INLINE, else a REFLINK, else a COPY
  * within the limits.  note->before: of that file.  fd: for reading; its offset stays.  In any case there is a
- * record then, where one can be written at all.  Returns as pack_write(). */
+ * record then, where one can be written at all; but where note->key was noted meanwhile: another process has kept
+ * the file, and may have changed it before it was read here.  Returns as pack_write(). */
 uint64_t pack_keep(const struct segment *segment, const struct pack_note *note, int fd);
 
 /* pack_link(): a record with a hard link to a file that is about to be removed.

@@ -314,6 +314,10 @@ void guard_check(const struct segment *segment, const struct guard_writer *write
 		if (!keeps(segment, writer, &file, &answer))
 			break;
 		struct version kept;
+		if (writer->is_kept && writer->is_kept(writer, fd)) {
+			answer.kept = true;
+			break;
+		}
 		answer.kept = contents_save(segment, fd, path, CONTENTS_DESTROYED, &kept) == 0;
 		/* Changed between both: what is there now is what will be lost. */
 		if (!answer.kept || version_equal(&kept, &answer.before))
@@ -321,6 +325,22 @@ void guard_check(const struct segment *segment, const struct guard_writer *write
 	}
 	count(segment, &answer);
 	*ret_answer = answer;
+}
+
+void guard_judge(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		 int fd, enum guard_kind kind, struct guard_answer *ret_answer)
+{
+	struct content content;
+	struct file_slot file;
+	struct stat stat;
+
+	*ret_answer = (struct guard_answer){ .kind = kind, .reason = GUARD_UNREADABLE };
+	if (fd < 0 || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+	    content_of_descriptor(fd, segment->settings->content_max_file_bytes, &content) < 0)
+		return;
+	ret_answer->file_key = key_of(segment, path, fd, &stat, kind, &file);
+	ret_answer->before = content.version;
+	judge(segment, writer, &file, ret_answer);
 }
 
 struct change {

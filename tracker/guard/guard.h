@@ -31,6 +31,9 @@ struct guard_writer {
 	uint32_t role; /* enum role */
 	/* it was given a notice: everything that it writes in the workspace is inspected */
 	bool answered;
+	/* Is what a descriptor's file holds about to be kept for undo, where it is lost?  NULL: no. */
+	bool (*is_kept)(const struct guard_writer *writer, int fd);
+	const void *keeper; /* of is_kept() */
 };
 
 enum guard_kind {
@@ -70,7 +73,7 @@ struct guard_answer {
 	/* it was to be denied, but an unobserved process of the session may have made that
 	 * change */
 	bool degraded;
-	bool kept;     /* what is there is in the content store */
+	bool kept;     /* what is there is in the content store, or kept for undo before the call */
 	bool reported; /* the agent was shown guard_format_message()'s line; set by the mechanism */
 	uint32_t knows; /* enum guard_knows */
 	enum guard_kind kind;
@@ -107,6 +110,11 @@ bool guard_find_link(const struct segment *segment, int directory, const char *p
  * into the content store when this returns PASS or WARN; counters are raised.  Takes the time of
  * reading the file. */
 void guard_check(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		 int fd, enum guard_kind kind, struct guard_answer *ret_answer);
+
+/* guard_judge(): the reason of guard_check() alone, for what is to be refused before any call:
+ * nothing is kept or counted.  path, fd, kind: as there. */
+void guard_judge(const struct segment *segment, const struct guard_writer *writer, const char *path,
 		 int fd, enum guard_kind kind, struct guard_answer *ret_answer);
 
 /* guard_start_write(): the call that was inspected succeeded, and more is to come:

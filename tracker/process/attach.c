@@ -53,6 +53,13 @@ static void enter_agent(struct context *context, uint32_t pid, uint32_t pid_ns, 
 	context->agent_serial = serial;
 }
 
+/* From here on, no agent is above this process. */
+static void leave_agent(struct context *context)
+{
+	enter_agent(context, 0, context->pid_ns, 0, 0);
+	context->flags &= ~(uint32_t)CONTEXT_AGENT;
+}
+
 /* The head of the scopes of an agent (scope_head()). */
 static uint64_t own_head(const struct segment *segment, uint64_t agent_serial)
 {
@@ -281,6 +288,19 @@ static bool find_agent_behind_helper(const struct segment *segment, struct subje
 	return true;
 }
 
+/* Did an agent that no other agent started stand in the same process?  It is no more, and nothing
+ * is below it. */
+static bool replaces_agent(const struct segment *segment, struct subject subject,
+			   const struct process_slot *announced)
+{
+	struct process_slot agent;
+	const struct process_slot *slot = process_slot_at(segment, announced->starter_index);
+
+	return slot && slot_read(slot, &agent, PROCESS_CHECKED_BYTES) &&
+	       agent.pid == subject_pid(subject) && agent.context.role == ROLE_AGENT &&
+	       !(agent.context.flags & CONTEXT_NESTED);
+}
+
 /* A process that takes its place in the tree. */
 struct arrival {
 	struct subject subject;
@@ -311,9 +331,14 @@ static bool inherit_context(const struct segment *segment, const struct arrival 
 	*ret_context = from->context;
 	if (arrival->kind == TICKET_OWN) {
 		*ret_starter_role = from->starter_role;
-		if (from->starter_role == ROLE_AGENT && arrival->invocation->role != ROLE_AGENT)
-			(void)find_agent_behind_helper(segment, arrival->subject, from,
-						       ret_context);
+		/* A launcher that has an agent's name (a version manager's script) and becomes
+		 * another program is no agent whose command that would be. */
+		if (from->starter_role == ROLE_AGENT && arrival->invocation->role != ROLE_AGENT &&
+		    !find_agent_behind_helper(segment, arrival->subject, from, ret_context) &&
+		    replaces_agent(segment, arrival->subject, from)) {
+			leave_agent(ret_context);
+			*ret_starter_role = ROLE_TOOL;
+		}
 		replace_image(segment, from, arrival->pid);
 		return true;
 	}
@@ -374,7 +399,13 @@ static void become_agent(const struct segment *segment, const struct arrival *ar
 				? head_of_helper(segment, &arrival->from, arrival->kind, invocation)
 				: 0;
 
+	bool is_nested = (context->flags & CONTEXT_AGENT) &&
+			 !(arrival->kind == TICKET_OWN &&
+			   replaces_agent(segment, arrival->subject, &arrival->from));
 	enter_agent(context, arrival->pid, process_pid_ns(), serial, invocation->profile);
+	context->flags &= ~(uint32_t)CONTEXT_NESTED;
+	if (is_nested)
+		context->flags |= CONTEXT_NESTED;
 	claim_own_scope(segment, context, head, invocation->name, arrival->scope_name);
 	if (identify_output(arrival->subject, 1, &context->agent_out[0]) &&
 	    identify_output(arrival->subject, 2, &context->agent_out[1]))

@@ -35,7 +35,8 @@ enum {
 	SEGMENT_NAME_WORDS = 16,
 	SEGMENT_NOTES = 256, /* words */
 	SEGMENT_ALIASES = 4,
-	SEGMENT_MOVED = 16, /* what was moved out of the workspace and is observed still */
+	SEGMENT_MOVED =
+		16, /* what was moved out of the workspace, and its git directory elsewhere */
 	SEGMENT_UNDO_PATH_BYTES = 384, /* of the directory of packs, NUL counted */
 };
 
@@ -146,7 +147,7 @@ struct segment_header {
 	uint64_t undo_next;  /* any, only rises, by compare-and-swap: place of the next record */
 	uint64_t undo_first; /* any, only rises, by compare-and-swap: the oldest part that is kept */
 	uint64_t undo_bytes; /* any, by atomic add: in the directory of packs, about */
-	/* any, by compare-and-swap, each once: what was moved out of the workspace: the path's offset in
+	/* any, by compare-and-swap, each once: what is observed out of the workspace: the path's offset in
 	 * the arena times 65536, and its length.  The first 0 ends them. */
 	uint64_t undo_moved[SEGMENT_MOVED];
 	/* any, by compare-and-swap: the last bits of undo_boundary, and how many bytes were copied from another

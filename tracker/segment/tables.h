@@ -43,6 +43,7 @@ enum context_flags {
 	/* its program calls the kernel past libc (Go, Bun): of it only a supervisor sees all; not
 	 * handed on */
 	CONTEXT_PAST_LIBC = 1 << 14,
+	CONTEXT_NESTED = 1 << 15, /* the agent was started below another one */
 	/* above: which run it belongs to (process_begin_run()); 0: not known */
 	CONTEXT_RUN_SHIFT = 16,
 };

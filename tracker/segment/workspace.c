@@ -97,6 +97,41 @@ bool path_in_workspace(const struct segment *segment, const char *path)
 	return workspace_prefix(segment, path) != 0;
 }
 
+bool path_is_observed(const struct segment *segment, const char *path)
+{
+	const struct segment_header *header = segment->header;
+
+	for (unsigned i = 0; i < SEGMENT_MOVED; i++) {
+		uint64_t word = __atomic_load_n(&header->undo_moved[i], __ATOMIC_ACQUIRE);
+		size_t length = word & UINT16_MAX;
+		const char *moved = word ? arena_at(segment, word >> 16, length) : NULL;
+		if (!moved)
+			return false;
+		if (length && strncmp(path, moved, length) == 0 &&
+		    (path[length] == '/' || !path[length]))
+			return true;
+	}
+	return false;
+}
+
+int path_add_observed(const struct segment *segment, const char *path)
+{
+	struct segment_header *header = segment->header;
+	size_t length = strlen(path);
+
+	if (path_is_observed(segment, path))
+		return 0;
+	uint64_t offset = arena_store(segment, path, length);
+	for (unsigned i = 0; offset && i < SEGMENT_MOVED; i++) {
+		uint64_t none = 0;
+		if (__atomic_compare_exchange_n(&header->undo_moved[i], &none,
+						offset << 16 | length, false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
+			return 0;
+	}
+	return -ENOSPC;
+}
+
 bool path_is_recorded(const struct segment *segment, bool writes, const char *path)
 {
 	const struct settings *settings = segment->settings;

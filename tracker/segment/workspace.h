@@ -28,6 +28,12 @@ void path_use_root(const struct segment *segment, char *path, size_t capacity);
  * -ENOSPC: there is no room for another. */
 int path_add_alias(const struct segment *segment, const char *alias);
 
+/* path_is_observed(): is a path below one that was added: undo observes it as it does the workspace?
+ * path_add_observed(): adds what was moved out of the workspace, or its git directory, which lies elsewhere.
+ * Returns 0; -ENOSPC. */
+bool path_is_observed(const struct segment *segment, const char *path);
+int path_add_observed(const struct segment *segment, const char *path);
+
 /* path_is_tracked(): in the workspace, included, and not excluded ([paths] include, exclude). */
 bool path_is_tracked(const struct segment *segment, const char *path);
 

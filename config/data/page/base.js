@@ -10,6 +10,7 @@
  *	table.js     tables of any length
  *	details.js   what was selected; the tables
  *	steps.js     what each step changed
+ *	blame.js     who wrote each line
  *	sections.js  what the report says
  *	page.js      theme, keys, the beginning
  *
@@ -53,6 +54,9 @@ function visible(text) {
 			: '\\u{' + code.toString(16) + '}');
 	});
 }
+
+/* Lines of a file as they stand in it: tabs stay, and what JSON has twice, a backslash, is there once. */
+const source = text => text.split('\t').map(visible).join('\t').replaceAll('\\\\', '\\');
 
 /* An element that shows a name of others: from left to right whatever its letters. */
 function named(text, attributes) {

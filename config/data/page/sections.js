@@ -310,7 +310,7 @@ function fillDeeds(report) {
 			{ title: 'Command', cell: row => long(shown(row.command)) },
 			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
 		], ran, commands.count) : null,
-		stepsOf(report)]);
+		stepsOf(report), blameOf()]);
 }
 
 /* ---- all ---- */

@@ -5,7 +5,7 @@ const DIFF_CLASSES = { '+': 'added', '-': 'removed', '@': 'hunk' };
 
 function diffLine(line) {
 	const kind = /^(\+\+\+|---|diff |index |new |old |deleted |rename |similarity |#)/.test(line) ? 'meta' : DIFF_CLASSES[line[0]];
-	return make('span', { class: kind ? `line ${kind}` : 'line' }, visible(line) + '\n');
+	return make('span', { class: kind ? `line ${kind}` : 'line' }, source(line) + '\n');
 }
 
 /* A diff is made elements when it is opened: most are not. */

@@ -12,9 +12,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/keep/keep_content.h"
 #include "shim/keep/scratch.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/follow/locks.h"
+#include "shim/preload/keep_self.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/message.h"
 #include "shim/preload/record.h"
@@ -50,6 +52,14 @@ int write_check_reopen(int fd, int flags)
 	return copy == -EPERM ? sys_open(path, flags, 0) : copy;
 }
 
+static bool is_kept(const struct guard_writer *writer, int fd)
+{
+	const struct keeper self = keep_self();
+
+	(void)writer;
+	return keep_is_due(&self, fd);
+}
+
 struct guard_writer write_check_writer(void)
 {
 	return (struct guard_writer){
@@ -59,6 +69,7 @@ struct guard_writer write_check_writer(void)
 		.role = shim.role,
 		/* Most programs that copy open both files before they read. */
 		.answered = shim.answered || shim.answers_own,
+		.is_kept = shim.keeps ? is_kept : NULL,
 	};
 }
 

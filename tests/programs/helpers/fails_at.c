@@ -6,10 +6,9 @@
  *
  * The exit status is the command's; 137 when it was killed.
  */
-#include "check.h"
+#include "traced.h"
 
 #include <elf.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -98,45 +97,29 @@ int main(int argc, char **argv)
 {
 	struct __ptrace_syscall_info call;
 	long number, count = 0;
-	int status;
 
 	CHECK(argc > 4);
 	number = strtol(argv[1], NULL, 10);
 	bool kills = strcmp(argv[2], "kill") == 0;
-	pid_t process = fork();
-	CHECK(process >= 0);
-	if (process == 0) {
-		(void)ptrace(PTRACE_TRACEME, 0, 0, 0);
-		(void)execv(argv[4], argv + 4);
-		_exit(127);
-	}
-	CHECK(waitpid(process, &status, 0) == process && WIFSTOPPED(status));
-	CHECK(ptrace(PTRACE_SETOPTIONS, process, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) ==
-	      0);
-	int signal = 0;
-	while (ptrace(PTRACE_SYSCALL, process, 0, signal) == 0 &&
-	       waitpid(process, &status, __WALL) == process && WIFSTOPPED(status)) {
-		bool is_call = WSTOPSIG(status) == (SIGTRAP | 0x80);
-		signal = is_call || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-		if (!is_call ||
-		    ptrace(PTRACE_GET_SYSCALL_INFO, process, sizeof(call), &call) <= 0 ||
-		    call.op != PTRACE_SYSCALL_INFO_ENTRY || !changes(&call))
+	struct traced traced = traced_start(argv + 4);
+	while (traced_next(&traced, &call)) {
+		if (!changes(&call))
 			continue;
 		count++;
 		if (kills && count == number)
-			(void)kill(process, SIGKILL);
+			(void)kill(traced.process, SIGKILL);
 		else if (!kills && number && count >= number && needs_room(&call))
-			refuse(process);
+			refuse(traced.process);
 		else if (call.entry.nr == SYS_fallocate)
 			reserved_1 = call.entry.args[0] + 1;
 	}
 	/* one that is killed has its locks until it is gone */
-	while (!WIFEXITED(status) && !WIFSIGNALED(status) &&
-	       waitpid(process, &status, __WALL) == process)
+	while (!WIFEXITED(traced.status) && !WIFSIGNALED(traced.status) &&
+	       waitpid(traced.process, &traced.status, __WALL) == traced.process)
 		;
 	FILE *file = fopen(argv[3], "w");
 	CHECK(file);
 	(void)fprintf(file, "%ld\n", count);
 	CHECK(fclose(file) == 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return traced_exit_status(&traced);
 }

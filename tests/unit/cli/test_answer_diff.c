@@ -58,7 +58,7 @@ static void get(int fd, struct text *ret_text)
 /* Asks for what changed from `old` to `new`; the text is in `given`. */
 static int ask(struct version before, struct version now)
 {
-	struct diff_question question = { before, now, 1000000000, "f" };
+	struct diff_question question = { before, now, 1000000000, "f", false };
 
 	write_path(world_path(&world, "f"), new.bytes, new.count);
 	int fd = open(world_path(&world, "f"), O_RDONLY | O_CLOEXEC);

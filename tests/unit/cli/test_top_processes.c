@@ -291,12 +291,13 @@ Test(top, panes_and_orders)
 	cr_assert_eq(view_after("ssss", 0, 10).file_order, TOP_FILES_RECENT);
 	cr_assert_eq(view_after("2s", 0, 10).process_order, TOP_PROCESSES_RECENT);
 	cr_assert_eq(view_after("3s", 0, 10).file_order, TOP_FILES_RECENT);
-	cr_assert(view_after("p", 0, 10).is_paused);
-	cr_assert_not(view_after("pp", 0, 10).is_paused);
+	cr_assert(view_after("z", 0, 10).is_paused);
+	cr_assert_not(view_after("zz", 0, 10).is_paused);
 	cr_assert(view_after("w", 0, 10).is_everywhere);
 	struct top_display view = view_after("", 0, 10);
 	cr_assert_eq(top_display_key(&view, SCREEN_KEY_BACK_TAB), TOP_GO_ON);
-	cr_assert_eq(view.pane, TOP_EVENTS);
+	cr_assert_eq(view.pane, TOP_STEPS);
+	cr_assert_eq(top_display_key(&view, 'p'), TOP_UNDO);
 	(void)top_display_key(&view, SCREEN_KEY_TAB);
 	cr_assert_eq(view.pane, TOP_FILES);
 	cr_assert_eq(top_display_key(&view, 'r'), TOP_RESET);

@@ -162,6 +162,63 @@ Test(process, an_agent_below_an_agent_shares_nothing)
 	IN_CHILD(agent_of_agent);
 }
 
+/* ---- a launcher with an agent's name becomes another program ---- */
+
+static struct me become(const struct me *me, const char *executable, char *const argv[])
+{
+	char ticket[TICKET_BYTES];
+
+	(void)process_announce(&world.segment, SUBJECT_SELF, &me->context, me->ref, getpid(),
+			       executable, argv, ticket);
+	return attach(ticket + sizeof(TICKET_VARIABLE), executable, argv);
+}
+
+static int launcher(void)
+{
+	static char env[] = "env";
+	static char *const ENV[] = { env, bash, script, NULL };
+
+	new_stdout();
+	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
+	must(root.context.flags & CONTEXT_AGENT);
+	struct me me = become(&root, "/usr/bin/env", ENV);
+	must((me.context.flags & CONTEXT_ATTACHED) && !(me.context.flags & CONTEXT_AGENT));
+	must(me.context.agent_serial == 0 && me.context.anchor_pid == 0);
+	me = become(&me, "/bin/bash", SCRIPT);
+	must(me.context.capture_id == 0 && !(me.context.flags & CONTEXT_AGENT));
+	me = become(&me, "/usr/bin/codex", AGENT);
+	must((me.context.flags & CONTEXT_AGENT) && !(me.context.flags & CONTEXT_NESTED));
+	return run(&me, "/bin/bash", SHELL, true, shell_below_agent);
+}
+
+/* Below an agent, what its helper becomes goes on being that agent's. */
+static int nested_launcher(const struct me *me)
+{
+	must(me->context.flags & CONTEXT_NESTED);
+	struct me tool = become(me, "/usr/bin/make", TOOL);
+	must(tool.context.flags & CONTEXT_AGENT);
+	return 0;
+}
+
+static int launcher_below_shell(const struct me *me)
+{
+	return run(me, "/usr/bin/codex", AGENT, true, nested_launcher);
+}
+
+static int launchers_of_agent(void)
+{
+	new_stdout();
+	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
+	must(!(root.context.flags & CONTEXT_NESTED));
+	return run(&root, "/bin/bash", SHELL, true, launcher_below_shell);
+}
+
+Test(process, a_launcher_is_no_agent_once_it_is_another_program)
+{
+	IN_CHILD(launcher);
+	IN_CHILD(launchers_of_agent);
+}
+
 /* ---- tickets ---- */
 
 Test(process, tickets)

@@ -1,0 +1,164 @@
+/* Other hooks: see hook_rivals.h. */
+#include "cli/agents/hook_rivals.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cli/agents/hooks.h"
+#include "cli/agents/hooks_document.h"
+#include "tracker/process/hook_command.h"
+
+/* Does a matcher leave a tool out for certain?  It is a name, or several with | between; else a
+ * pattern, which may match anything. */
+static bool leaves_out(const char *matcher, const char *tool)
+{
+	size_t length = strlen(tool);
+
+	if (!matcher || !matcher[0] ||
+	    strspn(matcher, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_|") !=
+		    strlen(matcher))
+		return false;
+	for (const char *at = matcher; (at = strstr(at, tool)); at++)
+		if ((at == matcher || at[-1] == '|') && (!at[length] || at[length] == '|'))
+			return false;
+	return true;
+}
+
+static bool has_rival(const json_t *groups, const char *tool)
+{
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		const json_t *group = json_array_get(groups, i);
+		const json_t *hooks = json_object_get(group, "hooks");
+		if (leaves_out(json_string_value(json_object_get(group, "matcher")), tool))
+			continue;
+		for (size_t j = 0; j < json_array_size(hooks); j++) {
+			const json_t *hook = json_array_get(hooks, j);
+			const char *command = json_string_value(json_object_get(hook, "command"));
+			if (!command || !hook_command_is(command))
+				return true;
+		}
+	}
+	return groups && !json_is_array(groups);
+}
+
+/* Has one file of settings another hook, or plugins, which may have some? */
+static bool file_has_rival(const char *path, const char *tool)
+{
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return errno != ENOENT && errno != ENOTDIR;
+	json_t *document = json_loadf(file, 0, NULL);
+	(void)fclose(file);
+	const json_t *hooks = json_object_get(document, "hooks");
+	bool found = !json_is_object(document) ||
+		     has_rival(json_object_get(hooks, "PostToolUse"), tool) ||
+		     json_object_size(json_object_get(document, "enabledPlugins"));
+	json_decref(document);
+	return found;
+}
+
+/* Does a text name hooks of that kind?  In doubt it does. */
+static bool page_has_rival(const char *path)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *file = fopen(path, "re");
+
+	while (file && !found && getline(&line, &room, file) > 0)
+		found = strstr(line, "PostToolUse");
+	free(line);
+	if (file)
+		(void)fclose(file);
+	return found || !file;
+}
+
+/* Skills, commands and agents may bring hooks with them.  directory: of settings. */
+static bool pages_have_rival(const char *directory)
+{
+	static const char *const NAMES[] = { "skills/*/SKILL.md", "commands/*.md",
+					     "commands/*/*.md", "agents/*.md" };
+	char pattern[PATH_MAX];
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]) && !found; i++) {
+		glob_t pages = { .gl_pathc = 0 };
+		if (snprintf(pattern, sizeof(pattern), "%s/%s", directory, NAMES[i]) >=
+		    (int)sizeof(pattern))
+			return true;
+		int error = glob(pattern, GLOB_NOSORT, NULL, &pages);
+		found = error != 0 && error != GLOB_NOMATCH;
+		for (size_t j = 0; error == 0 && j < pages.gl_pathc && !found; j++)
+			found = page_has_rival(pages.gl_pathv[j]);
+		globfree(&pages);
+	}
+	return found;
+}
+
+/* directory: of settings. */
+static bool directory_has_rival(const char *directory, const char *tool)
+{
+	static const char *const NAMES[] = { "settings.json", "settings.local.json",
+					     "remote-settings.json" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", directory, NAMES[i]) >=
+			    (int)sizeof(path) ||
+		    file_has_rival(path, tool))
+			return true;
+	return pages_have_rival(directory);
+}
+
+static bool project_has_rival(const char *directory, const char *tool)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/.claude", directory) >= (int)sizeof(path) ||
+	       directory_has_rival(path, tool);
+}
+
+/* Does the agent's command line name settings of its own?  In doubt it does. */
+static bool names_settings(uint32_t pid)
+{
+	static const char *const OPTIONS[] = { "--settings", "--plugin-dir", "--plugin-url",
+					       "--agents",   "--agent",      "--managed-settings" };
+	char path[40], *word = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return true;
+	while (!found && getdelim(&word, &room, '\0', file) > 0)
+		for (size_t i = 0; i < sizeof(OPTIONS) / sizeof(OPTIONS[0]); i++)
+			found = found || strncmp(word, OPTIONS[i], strlen(OPTIONS[i])) == 0;
+	free(word);
+	(void)fclose(file);
+	return found;
+}
+
+bool hook_rivals_are(const char *tool, const char *directory, uint32_t agent_pid)
+{
+	const char *project = getenv("CLAUDE_PROJECT_DIR");
+	char path[PATH_MAX];
+
+	/* Managed settings may be in a directory of files. */
+	if (!directory || names_settings(agent_pid) ||
+	    access("/etc/claude-code/managed-settings.d", F_OK) == 0)
+		return true;
+	if (file_has_rival("/etc/claude-code/managed-settings.json", tool) ||
+	    hooks_expand("$CLAUDE_CONFIG_DIR/|~/.claude/", path, sizeof(path)) < 0 ||
+	    directory_has_rival(path, tool))
+		return true;
+	return project_has_rival(directory, tool) || (project && project_has_rival(project, tool));
+}

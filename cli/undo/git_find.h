@@ -1,0 +1,41 @@
+/* Which git directory a path of an undo lies in, and what it is there. */
+#ifndef SEEN_CLI_GIT_FIND_H
+#define SEEN_CLI_GIT_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/undo/schedule_making.h"
+#include "tracker/content/pack.h"
+
+enum git_class {
+	GIT_NONE,   /* no git directory above it */
+	GIT_PLAIN,  /* of a git directory, and a file like others: config, hooks, a lock */
+	GIT_OBJECT, /* objects, or below it */
+	GIT_LOG,    /* a reflog, but that of the stash */
+	GIT_STATE,  /* HEAD, index, a ref, the stash, the state of a merge or rebase */
+};
+
+/* What was found for the path before: paths come in their order. */
+struct git_find {
+	char path[PACK_PATH_BYTES_MAX + 1];
+	char is_git[PACK_PATH_BYTES_MAX +
+		    1]; /* of each part that ends there: a letter of git_find.c */
+};
+
+/* git_find_directory(): length of the part of a path that is its git directory: the innermost
+ * directory with HEAD, objects and refs, on disk or before; where there is none, what ends with the
+ * first component `.git`, if that is a directory; 0: none.
+ *
+ * find: all zero at first. */
+size_t git_find_directory(struct git_find *find, const struct making *making, const char *path);
+
+/* git_find_class(): what a path is.  below: its part below the git directory, "" or without a slash
+ * before it.  Pure. */
+enum git_class git_find_class(const char *below);
+
+/* git_find_worktree(): length of the part `worktrees/NAME/` of what lies below a git directory; 0: it
+ * is of the main worktree.  Pure. */
+size_t git_find_worktree(const char *below);
+
+#endif

@@ -1,0 +1,133 @@
+/* Entries of a git index: see git_index.h. */
+#include "cli/undo/git_index.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HEAD_BYTES = 12,
+	MODE_AT = 24,
+	OID_AT = 40,
+	FLAG_EXTENDED = 0x4000,
+	FLAGS_MEANT = 0xb000, /* the stage, assumed unchanged */
+	NAME_BYTES_MASK = 0xfff,
+	EXTENDED_SHIFT = 16,
+	ALIGNMENT = 8,
+};
+
+static uint32_t word_at(const char *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return be32toh(word);
+}
+
+static uint32_t half_at(const char *bytes)
+{
+	uint16_t half;
+
+	memcpy(&half, bytes, sizeof(half));
+	return be16toh(half);
+}
+
+int git_index_init(struct git_index *index, const char *bytes, size_t size, size_t oid_bytes)
+{
+	*index = (struct git_index){
+		.bytes = bytes, .size = size, .at = HEAD_BYTES, .oid_bytes = oid_bytes
+	};
+	if (size < HEAD_BYTES + oid_bytes || memcmp(bytes, "DIRC", 4) != 0)
+		return -EBADMSG;
+	index->version = word_at(bytes + 4);
+	index->left = word_at(bytes + 8);
+	return index->version >= 2 && index->version <= 4 ? 0 : -EBADMSG;
+}
+
+/* How much of the name before is not in this one's (version 4). */
+static int read_cut(struct git_index *index, size_t *at, size_t *ret_cut)
+{
+	size_t value = 0;
+	unsigned char byte;
+
+	do {
+		if (*at >= index->size || value > PACK_PATH_BYTES_MAX)
+			return -EBADMSG;
+		byte = (unsigned char)index->bytes[(*at)++];
+		value = (value << 7) | (byte & 0x7f);
+		value += byte & 0x80 ? 1 : 0;
+	} while (byte & 0x80);
+	*ret_cut = value;
+	return 0;
+}
+
+static int read_name(struct git_index *index, size_t entry, size_t at)
+{
+	size_t kept = 0;
+
+	if (index->version == 4) {
+		int error = read_cut(index, &at, &kept);
+		if (error < 0 || kept > index->path_bytes)
+			return -EBADMSG;
+		kept = index->path_bytes - kept;
+	}
+	if (at >= index->size)
+		return -EBADMSG;
+	const char *end = memchr(index->bytes + at, '\0', index->size - at);
+	size_t length = end ? (size_t)(end - (index->bytes + at)) : 0;
+	if (!end || kept + length > PACK_PATH_BYTES_MAX)
+		return -EBADMSG;
+	memcpy(index->path + kept, index->bytes + at, length + 1);
+	index->path_bytes = kept + length;
+	index->at = at + length + 1;
+	if (index->version < 4)
+		index->at = entry + (at + length - entry) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
+	return index->at <= index->size ? 1 : -EBADMSG;
+}
+
+int git_index_next(struct git_index *index)
+{
+	size_t entry = index->at, at = entry + OID_AT + index->oid_bytes;
+
+	if (index->left == 0)
+		return 0;
+	index->left--;
+	if (at + 2 * sizeof(uint16_t) > index->size)
+		return -EBADMSG;
+	index->mode = word_at(index->bytes + entry + MODE_AT);
+	index->oid = (const unsigned char *)index->bytes + entry + OID_AT;
+	uint32_t flags = half_at(index->bytes + at);
+	at += sizeof(uint16_t);
+	index->flags = flags & FLAGS_MEANT;
+	if (flags & FLAG_EXTENDED) {
+		index->flags |= half_at(index->bytes + at) << EXTENDED_SHIFT;
+		at += sizeof(uint16_t);
+	}
+	return read_name(index, entry, at);
+}
+
+static bool is_same_entry(const struct git_index *one, const struct git_index *other)
+{
+	return one->mode == other->mode && one->flags == other->flags &&
+	       one->path_bytes == other->path_bytes &&
+	       memcmp(one->path, other->path, one->path_bytes) == 0 &&
+	       memcmp(one->oid, other->oid, one->oid_bytes) == 0;
+}
+
+bool git_index_is_same(const char *one, size_t one_bytes, const char *other, size_t other_bytes,
+		       size_t oid_bytes)
+{
+	struct git_index *both = calloc(2, sizeof(*both));
+	bool same = both && git_index_init(&both[0], one, one_bytes, oid_bytes) == 0 &&
+		    git_index_init(&both[1], other, other_bytes, oid_bytes) == 0;
+	int got = 1;
+
+	while (same && got > 0) {
+		got = git_index_next(&both[0]);
+		same = got >= 0 && git_index_next(&both[1]) == got &&
+		       (got == 0 || is_same_entry(&both[0], &both[1]));
+	}
+	free(both);
+	return same;
+}

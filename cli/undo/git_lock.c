@@ -1,0 +1,241 @@
+/* Lock files of git: see git_lock.h. */
+#include "cli/undo/git_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/undo/git_find.h"
+#include "cli/undo/place.h"
+
+enum { WAIT_MS = 3000, PAUSE_MS = 20, NS_OF_MS = 1000000 };
+
+struct locking {
+	const struct schedule *plan;
+	const char *owner;
+	struct git_find find;
+	struct git_locks *locks;
+	struct places places;
+	char last[PATH_MAX]; /* the directory that was locked last: items of one follow each other */
+	long left_ms;
+};
+
+/* ---- may it be made? ---- */
+
+/* Does the plan itself make or remove this path, or take a directory above it away? */
+static bool is_planned(const struct schedule *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct schedule_item *item = &plan->items[i];
+		const char *planned = schedule_text(plan, item->path);
+		size_t length = strlen(planned);
+		bool takes = item->kind == SCHEDULE_RMDIR || item->kind == SCHEDULE_STAGE;
+		if (strncmp(path, planned, length) == 0 &&
+		    (!path[length] || (takes && path[length] == '/')))
+			return true;
+	}
+	return false;
+}
+
+/* A lock that an undo left that was killed. */
+static bool is_own(const struct locking *locking, int directory, const char *name)
+{
+	char text[PATH_MAX];
+	size_t length = strlen(locking->owner);
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		(void)close(fd);
+	return got >= 0 && (size_t)got == length && memcmp(text, locking->owner, length) == 0;
+}
+
+static void pause_briefly(struct locking *locking)
+{
+	const struct timespec pause = { .tv_nsec = (long)PAUSE_MS * NS_OF_MS };
+
+	(void)nanosleep(&pause, NULL);
+	locking->left_ms -= PAUSE_MS;
+	locking->locks->is_late = true;
+}
+
+/* Returns a descriptor; -EEXIST: it is held since; -EAGAIN: another program's stays; other negative errnos. */
+static int make_file(struct locking *locking, int directory, const char *name)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd;
+
+	while ((fd = openat(directory, name, flags, 0600)) < 0 && errno == EEXIST) {
+		if (is_own(locking, directory, name))
+			return -EEXIST;
+		if (locking->left_ms <= 0)
+			return -EAGAIN;
+		pause_briefly(locking);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* One that cannot be made at all git cannot make, either. */
+static int make_lock(struct locking *locking, const char *path)
+{
+	struct git_locks *locks = locking->locks;
+	char **more = reallocarray(locks->paths, locks->count + 1, sizeof(*more));
+	const char *name;
+	int directory;
+
+	if (!more)
+		return -ENOMEM;
+	locks->paths = more;
+	char *copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	int error = place_of(&locking->places, path, &directory, &name);
+	int fd = error ? error : make_file(locking, directory, name);
+	if (fd == -EAGAIN) {
+		locks->blocked = copy;
+		return fd;
+	}
+	if (fd >= 0) {
+		/* On a full disk it is a lock all the same. */
+		ssize_t wrote = write(fd, locking->owner, strlen(locking->owner));
+		(void)wrote;
+		(void)close(fd);
+	}
+	if (fd >= 0 || fd == -EEXIST)
+		locks->paths[locks->count++] = copy;
+	else
+		free(copy);
+	return fd == -ENOMEM ? fd : 0;
+}
+
+bool git_locks_hold(const struct git_locks *locks, const char *path)
+{
+	for (size_t i = 0; locks && i < locks->count; i++)
+		if (strcmp(locks->paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* ---- what is locked ---- */
+
+static int lock_directory(struct locking *locking, const char *directory, bool is_worktree)
+{
+	static const char *const NAMES[] = { "HEAD", "index", "packed-refs" };
+	char path[PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES) - is_worktree && error == 0; i++) {
+		int length = snprintf(path, sizeof(path), "%s/%s.lock", directory, NAMES[i]);
+		if (length < (int)sizeof(path) && !git_locks_hold(locking->locks, path) &&
+		    !is_planned(locking->plan, path))
+			error = make_lock(locking, path);
+	}
+	return error;
+}
+
+/* Length of its git directory, as it is on disk; 0: none. */
+static size_t find_directory(struct locking *locking, const char *path)
+{
+	static const struct tree_changes NONE = { .count = 0 };
+	const struct making disk = { .changes = &NONE };
+
+	return git_find_directory(&locking->find, &disk, path);
+}
+
+static enum git_class class_of(struct locking *locking, const char *path)
+{
+	size_t length = find_directory(locking, path);
+
+	return length ? git_find_class(path[length] ? path + length + 1 : "") : GIT_NONE;
+}
+
+static int lock_item(struct locking *locking, const char *path)
+{
+	char directory[PATH_MAX];
+	size_t length = find_directory(locking, path);
+	enum git_class class = class_of(locking, path);
+	size_t worktree = git_find_worktree(length && path[length] ? path + length + 1 : "");
+
+	if ((class != GIT_STATE && class != GIT_LOG) || length + worktree + 1 >= sizeof(directory))
+		return 0;
+	memcpy(directory, path, length + worktree);
+	directory[length + worktree] = '\0';
+	if (strcmp(directory, locking->last) == 0)
+		return 0;
+	strcpy(locking->last, directory);
+	/* A worktree has the branches of its repository. */
+	int error = worktree ? lock_directory(locking, directory, true) : 0;
+	directory[length] = '\0';
+	return error ? error : lock_directory(locking, directory, false);
+}
+
+/* Is what the plan found of git's state still there? */
+static bool is_as_found(struct locking *locking)
+{
+	const struct schedule *plan = locking->plan;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct schedule_item *item = &plan->items[i];
+		const char *path = schedule_text(plan, item->path);
+		struct pack_state state;
+		struct stat stat;
+		if (item->state != SCHEDULE_TODO ||
+		    (item->kind != SCHEDULE_REMOVE && item->kind != SCHEDULE_SWAP) ||
+		    class_of(locking, path) != GIT_STATE)
+			continue;
+		if (lstat(path, &stat) < 0)
+			return false;
+		place_state_of(&stat, &state);
+		if (!place_is_same(&state, &item->found))
+			return false;
+	}
+	return true;
+}
+
+int git_locks_acquire(const struct schedule *plan, const char *owner, struct git_locks *ret_locks)
+{
+	struct locking *locking = calloc(1, sizeof(*locking));
+	int error = locking ? 0 : -ENOMEM;
+
+	*ret_locks = (struct git_locks){ .count = 0 };
+	if (locking) {
+		locking->plan = plan;
+		locking->owner = owner;
+		locking->locks = ret_locks;
+		locking->left_ms = WAIT_MS;
+	}
+	if (error == 0)
+		error = places_open(&locking->places);
+	for (size_t i = 0; i < plan->count && error == 0; i++)
+		error = lock_item(locking, schedule_text(plan, plan->items[i].path));
+	if (locking)
+		places_close(&locking->places);
+	if (error == 0 && ret_locks->count && !is_as_found(locking))
+		ret_locks->is_late = true;
+	free(locking);
+	return error;
+}
+
+void git_locks_release(struct git_locks *locks)
+{
+	struct places places;
+	const char *name;
+	int directory, error = locks->count ? places_open(&places) : -ENOENT;
+
+	for (size_t i = 0; i < locks->count; i++) {
+		if (error == 0 && place_of(&places, locks->paths[i], &directory, &name) == 0)
+			(void)unlinkat(directory, name, 0);
+		free(locks->paths[i]);
+	}
+	if (error == 0)
+		places_close(&places);
+	free(locks->paths);
+	free(locks->blocked);
+	*locks = (struct git_locks){ .count = 0 };
+}

@@ -1,0 +1,350 @@
+/* git's state in an undo: see git_state.h. */
+#include "cli/undo/git_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/base/argument.h"
+#include "cli/undo/file_history.h"
+#include "cli/undo/git_index.h"
+#include "cli/undo/git_unit.h"
+#include "cli/undo/schedule_find.h"
+
+enum { INDEX_BYTES_MAX = 1 << 30 };
+
+static bool is_index(const char *below)
+{
+	return strcmp(below + git_find_worktree(below), "index") == 0;
+}
+
+/* ---- an index that was only refreshed ---- */
+
+static int read_state(const struct making *making, const struct file_state *state,
+		      const char *disk_path, char **ret_bytes, size_t *ret_size)
+{
+	const struct tree_entry entry = {
+		.exists = true,
+		.known = true,
+		.mode = S_IFREG,
+		.content = state ? TREE_KEPT : TREE_DISK,
+		.disk_path = state ? NULL : disk_path,
+		.record = state ? state->content : NULL,
+	};
+
+	if (state && (!state->known || !state->exists || !state->content))
+		return -ENODATA;
+	return tree_entry_read(making->records, &entry, INDEX_BYTES_MAX, ret_bytes, ret_size);
+}
+
+/* Do what the session left and what was found later have the same entries?  found: NULL: what is on
+ * disk. */
+static bool is_refreshed(const struct making *making, const struct git_unit *unit,
+			 const struct file_state *left, const struct file_state *found,
+			 const char *path)
+{
+	char *one = NULL, *other = NULL;
+	size_t one_bytes = 0, other_bytes = 0;
+	bool same = read_state(making, left, NULL, &one, &one_bytes) == 0 &&
+		    read_state(making, found, path, &other, &other_bytes) == 0 &&
+		    git_index_is_same(one, one_bytes, other, other_bytes, unit->oid_bytes);
+
+	free(one);
+	free(other);
+	return same;
+}
+
+/* git status, which editors and prompts run, writes the files' new times into the index: that is no
+ * change of git's state. */
+static bool is_only_refreshed(const struct making *making, struct git_unit *unit,
+			      const struct tree_change *change)
+{
+	struct file_history history = { .count = 0 };
+	unsigned char oid[GIT_OID_BYTES_MAX];
+	bool same = change->after.exists && S_ISREG(change->after.mode) &&
+		    file_history_read(making->records, change->path, false, &history) == 0 &&
+		    history.count;
+
+	(void)git_unit_value(making, unit, GIT_NOW, "HEAD", oid);
+	for (size_t i = 1; i < history.count && same; i++) {
+		const struct file_change *one = &history.changes[i];
+		const struct file_state *left = &history.changes[i - 1].after;
+		if (one->record->time_ns > change->first_time_ns && !one->continues &&
+		    !file_state_is(left, &one->before))
+			same = is_refreshed(making, unit, left, &one->before, change->path);
+	}
+	const struct file_state *last = same ? &history.changes[history.count - 1].after : NULL;
+	same = same && ((last->known && last->state.ino == change->after.ino &&
+			 last->state.mtime_ns == change->after.mtime_ns) ||
+			is_refreshed(making, unit, last, NULL, change->path));
+	file_history_free(&history);
+	return same;
+}
+
+/* ---- a repository that the session made ---- */
+
+/* Is there something that the session did not make? */
+static bool has_unlisted(const struct making *making, const char *directory)
+{
+	char path[PATH_MAX];
+	DIR *entries = opendir(directory);
+	struct dirent *entry;
+	struct stat stat;
+	bool found = false;
+
+	while (entries && !found && (entry = readdir(entries))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) >=
+		    (int)sizeof(path))
+			break;
+		const struct tree_change *change = making_find(making, path);
+		/* What a renamed directory took along is in no list. */
+		found = !change || (!change->moved_from && lstat(path, &stat) == 0 &&
+				    S_ISDIR(stat.st_mode) && has_unlisted(making, path));
+	}
+	if (entries)
+		(void)closedir(entries);
+	return found;
+}
+
+static void judge_made(struct making *making, const struct git_unit *unit)
+{
+	const struct tree_change *change = making_find(making, unit->directory);
+
+	if (making->options->force || !change || change->moved_from || !change->after.exists ||
+	    !has_unlisted(making, unit->directory))
+		return;
+	unsigned char *fate = &making->fates[change - making->changes->changes];
+	if (*fate == FATE_OPEN)
+		*fate = FATE_LEFT + SCHEDULE_EXTERNAL;
+}
+
+/* ---- objects ---- */
+
+static bool have(struct git_objects *objects, const char *text, size_t length, size_t *ret_bytes)
+{
+	unsigned char oid[GIT_OID_BYTES_MAX];
+
+	*ret_bytes = git_oid_read(text, length, oid);
+	return !*ret_bytes || git_oid_is_null(oid, *ret_bytes) ||
+	       git_objects_have(objects, oid, *ret_bytes);
+}
+
+/* Each line begins with an object; of a reflog, with two. */
+static bool has_lines(struct git_objects *objects, const char *text, size_t size, bool is_log)
+{
+	const char *end = text + size;
+	size_t bytes;
+
+	while (text < end) {
+		const char *line = text;
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+		text = next ? next + 1 : end;
+		if (!have(objects, line, (size_t)(text - line), &bytes))
+			return false;
+		line += 2 * bytes + 1;
+		if (is_log && bytes && line < text &&
+		    !have(objects, line, (size_t)(text - line), &bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool has_entries(struct git_objects *objects, const char *bytes, size_t size,
+			size_t oid_bytes)
+{
+	struct git_index *index = calloc(1, sizeof(*index));
+	bool has = true;
+
+	if (!index || git_index_init(index, bytes, size, oid_bytes) < 0) {
+		free(index);
+		return true; /* not known */
+	}
+	while (has && git_index_next(index) > 0)
+		has = index->mode == GIT_INDEX_SUBMODULE || index->flags & GIT_INDEX_INTENT ||
+		      git_objects_have(objects, index->oid, oid_bytes);
+	free(index);
+	return has;
+}
+
+/* What ORIG_HEAD and its like name git itself removes: the object may have been gone before. */
+static bool names_objects(const char *below)
+{
+	const char *name = below + git_find_worktree(below);
+
+	return strncmp(name, "refs/", 5) == 0 || strcmp(name, "HEAD") == 0;
+}
+
+/* Does all exist that a file of git's state names? */
+static bool has_all(const struct making *making, struct git_unit *unit, struct git_objects *objects,
+		    const struct tree_change *change, const char *below)
+{
+	char *text = NULL;
+	size_t size = 0;
+	bool has = true, is_stash = strcmp(below, "logs/refs/stash") == 0;
+
+	if (!S_ISREG(change->before.mode) ||
+	    !(is_stash || is_index(below) || strcmp(below, "packed-refs") == 0 ||
+	      names_objects(below)))
+		return true;
+	if (tree_entry_read(making->records, &change->before, INDEX_BYTES_MAX, &text, &size) < 0)
+		return false;
+	if (is_index(below))
+		has = has_entries(objects, text, size, unit->oid_bytes);
+	else
+		has = has_lines(objects, text, size, is_stash);
+	free(text);
+	return has;
+}
+
+static bool is_head_of(const struct making *making, const struct git_unit *unit, const char *head,
+		       const char *name)
+{
+	static const char SYMBOLIC[] = "ref: ";
+	char *text = NULL;
+	size_t size = 0;
+	bool is = git_unit_read(making, unit, GIT_WANTED, head, &text, &size) == 0 &&
+		  strncmp(text, SYMBOLIC, sizeof(SYMBOLIC) - 1) == 0;
+
+	if (is) {
+		text[strcspn(text, "\n")] = '\0';
+		is = strcmp(text + sizeof(SYMBOLIC) - 1, name) == 0;
+	}
+	free(text);
+	return is;
+}
+
+/* Will a worktree be on the branch? */
+static bool is_checked_out(const struct making *making, const struct git_unit *unit,
+			   const char *name)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	bool is = is_head_of(making, unit, "HEAD", name);
+
+	for (size_t i = 0; i < making->changes->count && !is; i++) {
+		const char *below = git_unit_of(making, i) == unit
+					    ? git_unit_below(unit, making->changes->changes[i].path)
+					    : "";
+		size_t worktree = git_find_worktree(below);
+		is = worktree && strcmp(below + worktree, "HEAD") == 0 &&
+		     is_head_of(making, unit, below, name);
+	}
+	if (snprintf(path, sizeof(path), "%s/worktrees", unit->disk) >= (int)sizeof(path))
+		return is;
+	DIR *worktrees = is ? NULL : opendir(path);
+	while (worktrees && !is && (entry = readdir(worktrees))) {
+		(void)snprintf(path, sizeof(path), "worktrees/%s/HEAD", entry->d_name);
+		is = is_head_of(making, unit, path, name);
+	}
+	if (worktrees)
+		(void)closedir(worktrees);
+	return is;
+}
+
+/* A ref comes back where its object exists.  One that nothing else depends on is left by itself. */
+static int judge_objects(struct making *making, struct git_unit *unit, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	const char *below = git_unit_below(unit, change->path);
+	struct git_objects *objects = git_unit_objects(making, unit);
+
+	if (!objects)
+		return -ENOMEM;
+	if (has_all(making, unit, objects, change, below))
+		return 0;
+	bool is_alone = strncmp(below, "refs/", 5) == 0 && strcmp(below, "refs/stash") != 0 &&
+			!is_checked_out(making, unit, below);
+	making->fates[index] = FATE_LEFT + (is_alone ? SCHEDULE_NO_OBJECT : SCHEDULE_NO_OBJECTS);
+	return 0;
+}
+
+/* ---- the unit ---- */
+
+static bool is_member(const struct making *making, size_t index)
+{
+	const struct git_unit *unit = git_unit_of(making, index);
+
+	return unit && (making->git->classes[index] == GIT_STATE || unit->is_made);
+}
+
+/* Objects that were made stay: a ref that is left may need them, and what nothing needs git removes
+ * itself. */
+static void judge_made_object(struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	const struct git_unit *unit = git_unit_of(making, index);
+
+	if (unit && making->git->classes[index] == GIT_OBJECT && !unit->is_made &&
+	    change->before.known && !change->before.exists && making->fates[index] != FATE_APART)
+		making->fates[index] = FATE_ALREADY;
+}
+
+int git_state_judge(struct making *making)
+{
+	const struct tree_changes *changes = making->changes;
+	int error = git_units_read(making, &making->git);
+
+	for (size_t i = 0; i < changes->count && error == 0; i++) {
+		const struct tree_change *change = &changes->changes[i];
+		struct git_unit *unit = git_unit_of(making, i);
+		if (unit && making->fates[i] == FATE_LEFT + SCHEDULE_EXTERNAL &&
+		    is_index(git_unit_below(unit, change->path)) &&
+		    is_only_refreshed(making, unit, change))
+			making->fates[i] = making_is_sound(making, &change->before)
+						   ? FATE_OPEN
+						   : FATE_LEFT + SCHEDULE_DAMAGED;
+		judge_made_object(making, i);
+	}
+	for (size_t i = 0; error == 0 && i < making->git->count; i++)
+		if (making->git->units[i].is_made)
+			judge_made(making, &making->git->units[i]);
+	for (size_t i = 0; i < changes->count && error == 0; i++) {
+		struct git_unit *unit = git_unit_of(making, i);
+		if (unit && making->git->classes[i] == GIT_STATE && making->fates[i] == FATE_OPEN &&
+		    changes->changes[i].before.exists)
+			error = judge_objects(making, unit, i);
+	}
+	return error;
+}
+
+/* Does a member with this fate leave all? */
+static bool leaves_all(unsigned fate)
+{
+	return fate >= FATE_LEFT && fate != FATE_LEFT + SCHEDULE_NO_OBJECT;
+}
+
+/* What the session made in a repository that it made, too: a submodule's, for example. */
+static bool is_in_left(const struct git_units *units, const struct git_unit *unit)
+{
+	for (size_t i = 0; i < units->count && unit->is_made; i++)
+		if (units->units[i].is_left && units->units[i].is_made &&
+		    argument_is_below(unit->directory, units->units[i].directory))
+			return true;
+	return unit->is_left;
+}
+
+bool git_state_spread(struct making *making)
+{
+	struct git_units *units = making->git;
+	size_t count = making->changes->count;
+	bool spreads = false;
+
+	for (size_t i = 0; i < count && units->count; i++)
+		if (is_member(making, i) && leaves_all(making->fates[i]))
+			git_unit_of(making, i)->is_left = true;
+	for (size_t i = 0; i < units->count; i++)
+		units->units[i].is_left = is_in_left(units, &units->units[i]);
+	for (size_t i = 0; i < count && units->count; i++)
+		if (is_member(making, i) && git_unit_of(making, i)->is_left &&
+		    making->fates[i] == FATE_OPEN) {
+			making->fates[i] = FATE_LEFT + SCHEDULE_UNIT;
+			spreads = true;
+		}
+	return spreads;
+}

@@ -1,0 +1,77 @@
+/* The inodes of a walk: see tree_inode.h. */
+#include "cli/undo/tree_inode.h"
+
+#include <stdlib.h>
+
+static uint64_t inode_hash(uint64_t dev, uint64_t ino)
+{
+	return (ino * UINT64_C(0x9e3779b97f4a7c15) ^ dev) >> 16;
+}
+
+static void grow(struct tree_walk *walk)
+{
+	size_t size = 2 * (walk->inode_mask + 1);
+	struct tree_inode **table = calloc(size, sizeof(struct tree_inode *));
+
+	if (!table)
+		return; /* it gets slower */
+	for (size_t i = 0; i <= walk->inode_mask; i++) {
+		struct tree_inode *list = NULL, *inode, *next;
+		/* The youngest stays before others of its number: the list is turned round twice. */
+		for (inode = walk->inodes[i]; inode; inode = next) {
+			next = inode->next;
+			inode->next = list;
+			list = inode;
+		}
+		for (inode = list; inode; inode = next) {
+			next = inode->next;
+			struct tree_inode **at =
+				&table[inode_hash(inode->dev, inode->ino) & (size - 1)];
+			inode->next = *at;
+			*at = inode;
+		}
+	}
+	free(walk->inodes);
+	walk->inodes = table;
+	walk->inode_mask = size - 1;
+}
+
+struct tree_inode *tree_inode_new(struct tree_walk *walk, const struct pack_state *state)
+{
+	struct tree_inode *inode = tree_memory_get(walk->memory, sizeof(*inode));
+
+	if (!inode)
+		return NULL;
+	inode->dev = state->dev;
+	inode->ino = state->ino;
+	inode->creation_ns = state->creation_ns;
+	if (!state->ino)
+		return inode; /* not known: nothing else is the same */
+	struct tree_inode **at =
+		&walk->inodes[inode_hash(state->dev, state->ino) & walk->inode_mask];
+	inode->next = *at;
+	*at = inode;
+	if (++walk->inode_count > walk->inode_mask)
+		grow(walk);
+	return inode;
+}
+
+struct tree_inode *tree_inode_find(const struct tree_walk *walk, const struct pack_state *state)
+{
+	struct tree_inode *inode =
+		state->ino ? walk->inodes[inode_hash(state->dev, state->ino) & walk->inode_mask]
+			   : NULL;
+
+	while (inode && (inode->ino != state->ino || inode->dev != state->dev ||
+			 (inode->creation_ns && state->creation_ns &&
+			  inode->creation_ns != state->creation_ns)))
+		inode = inode->next;
+	return inode;
+}
+
+struct tree_inode *tree_inode_get(struct tree_walk *walk, const struct pack_state *state)
+{
+	struct tree_inode *inode = tree_inode_find(walk, state);
+
+	return inode ? inode : tree_inode_new(walk, state);
+}
