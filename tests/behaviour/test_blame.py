@@ -59,6 +59,29 @@ class Blame(Case):
         text = self.seen("blame", "--session", "s", "d/c", code=0).stdout.decode()
         self.assertRegex(text.splitlines()[0], r"^ +1 \d\d:\d\d:\d\d sed -i s/two/2/ a +1\) 2$")
 
+    def test_a_shell_that_becomes_its_only_command(self):
+        """Its end is the step's: what the agent changes then by itself is a step of its own, also where no pipe is read."""
+        self.file("a", b"one\ntwo\n")
+        own = "open('a', 'a').write('own\\n')"
+        self.run_steps(["subprocess.run(['bash', '-c', 'sed -i s/two/2/ a'])\n" + own], "sed -i '1i first' a")
+        self.assertEqual(self.kinds("a"), [("first", 3), ("one", "before_session"), ("2", 1), ("own", 2)])
+        self.seen("undo", "--session", "s", "--last", code=0)
+        self.seen("undo", "--session", "s", "--last", code=0)
+        self.assertEqual((self.work / "a").read_bytes(), b"one\n2\n")
+
+    def test_what_an_undo_brings_back_is_whose_it_was(self):
+        self.file("a", b"one\ntwo\n\tthree\\n\n")
+        self.run_steps("sed -i s/two/2/ a", "echo 4 >> a; sed -i 1d a")
+        before, after = [("one", "before_session"), ("2", 1), ("\tthree\\n", "before_session")], [("2", 1), ("\tthree\\n", "before_session"), ("4", 2)]
+        for words, expected in ((("undo", "--last"), before), (("redo",), after), (("undo", "--last"), before)):
+            self.seen(*words, "--session", "s", code=0)
+            self.assertEqual(self.kinds("a"), expected)
+        with open(self.work / "a", "a") as file:
+            file.write("person\x1b[2J\n")
+        self.assertEqual(self.kinds("a")[3][1], "external")
+        shown = [line.split(") ", 1)[1] for line in self.seen("blame", "--session", "s", "a", code=0).stdout.decode().splitlines()]
+        self.assertEqual(shown, ["one", "2", "\tthree\\n", "person\\x1b[2J"])
+
     def test_porcelain(self):
         self.file("a", b"one\ntwo\n")
         self.run_steps("echo three >> a")

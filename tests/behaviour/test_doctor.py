@@ -234,7 +234,8 @@ class Doctor(Case):
         document = self.doctor("--", path)
         self.assertEqual((document["program"]["attached"], self.checks(document)["start"]["level"]), (False, "fail"))
         if self.supervises():
-            for words in (("--", path), ("--via", "supervise", "--", path)):
+            drop = ("-c", "session.privileges=drop")  # as an ordinary user: what is not the agent itself, too
+            for words in ((*drop, "--", path), ("--via", "supervise", "--", path)):
                 document = self.json("doctor", *words, code=0)
                 check = self.checks(document)["start"]
                 self.assertEqual((check["level"], document["observable"]), ("ok", True))

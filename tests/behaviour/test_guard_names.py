@@ -12,6 +12,7 @@ import os
 import time
 import unittest
 
+import packs
 from harness import VIA, Session, lines
 
 SCRIPT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support", "naming_agent.py")
@@ -137,13 +138,7 @@ class Table(unittest.TestCase):
             return None
 
     def kept(self):
-        directory = os.path.join(self.session.directory, ".local/state/seen/test/content")
-        found = set()
-        for name in os.listdir(directory):
-            if name != "index" and not name.startswith("."):
-                with open(os.path.join(directory, name), "rb") as file:
-                    found.add(file.read())
-        return found
+        return set(packs.kept(os.path.join(self.session.directory, ".local/state/seen/test")))
 
     def play(self, denies):
         own = [(name, call, self.make(name)) for name, call in self.pairs()]

@@ -15,10 +15,17 @@ AGENTS = {**MERGED, **FILES}
 NOTHING, USAGE, OUTPUT, CONFLICT = 1, 2, 6, 12
 
 
-def shipped(agent):
+ANSWERS = {"claude": "claude_answers"}  # the file that is installed where it is not the one of the agent's name
+
+
+def with_program(text):
+    return text.replace("seen forget", SEEN + " forget").replace("seen answer", SEEN + " answer")
+
+
+def shipped(agent, forget_only=False):
     """The hooks as they are shipped, with the path of the program that is tested."""
-    text = (SOURCE / "config/data/hooks" / (agent + ".json")).read_text()
-    return json.loads(text.replace("seen forget", SEEN + " forget"))
+    name = agent if forget_only else ANSWERS.get(agent, agent)
+    return json.loads(with_program((SOURCE / "config/data/hooks" / (name + ".json")).read_text()))
 
 
 def merged(document, agent):
@@ -77,8 +84,8 @@ class Files(Hooks):
             self.assertIn(b"already", self.install(agent).stdout)
             if agent in MERGED:
                 self.assertEqual(json.loads(path.read_text()), shipped(agent))
-            self.assertEqual(path.read_text(), (SOURCE / "config/data/hooks" / (
-                agent + (path.suffix if agent in FILES else ".json"))).read_text().replace("seen forget", SEEN + " forget"))
+            self.assertEqual(path.read_text(), with_program((SOURCE / "config/data/hooks" / (
+                ANSWERS.get(agent, agent) + (path.suffix if agent in FILES else ".json"))).read_text()))
             self.assertEqual(os.listdir(path.parent), [path.name])
             self.remove(agent)
             self.assertFalse(path.exists())
@@ -87,8 +94,8 @@ class Files(Hooks):
     def test_every_command_succeeds_without_seen(self):
         """In a shell that does not find it, and outside of any session."""
         import subprocess
-        for agent in MERGED:
-            commands = [hook["command"] for groups in json.loads((SOURCE / "config/data/hooks" / (agent + ".json")).read_text())[
+        for name in (*MERGED, *ANSWERS.values()):
+            commands = [hook["command"] for groups in json.loads((SOURCE / "config/data/hooks" / (name + ".json")).read_text())[
                 "hooks"].values() for group in groups for hook in group.get("hooks", [group])]
             self.assertGreater(len(commands), 2)
             for command in commands:
@@ -102,7 +109,7 @@ class Files(Hooks):
         (self.top / "bin").mkdir()
         os.symlink(SEEN, self.top / "bin/seen")
         self.install(env={"PATH": str(self.top / "bin") + ":/usr/bin:/bin"})
-        self.assertEqual(self.path("claude").read_text(), (SOURCE / "config/data/hooks/claude.json").read_text())
+        self.assertEqual(self.path("claude").read_text(), (SOURCE / "config/data/hooks/claude_answers.json").read_text())
         # from elsewhere, these are of another version: they are replaced, not doubled
         self.assertEqual(self.state("claude")["state"], "other")
         self.install()
@@ -170,6 +177,32 @@ class Files(Hooks):
         self.remove("pi")
         self.assertFalse(path.exists())
 
+    def test_kinds(self):
+        """--forget-only: without those that tell tool calls; each kind replaces the other, and is taken out."""
+        path = self.write_settings('{"model": "x"}\n')
+        for _ in range(2):
+            self.install("claude", 0, "--forget-only")
+            self.assertEqual(json.loads(path.read_text())["hooks"], shipped("claude", True)["hooks"])
+            self.assertEqual(self.state("claude")["state"], "installed")
+            self.assertIn(b"already", self.install("claude", 0, "--forget-only").stdout)
+            self.install("claude")
+            self.assertEqual(json.loads(path.read_text())["hooks"], shipped("claude")["hooks"])
+            self.assertEqual(self.state("claude")["state"], "installed")
+            self.assertIn(b"already", self.install("claude").stdout)
+        self.remove("claude")
+        self.assertEqual(path.read_text(), '{"model": "x"}\n')
+        self.install("claude", 0, "--forget-only")
+        self.remove("claude")
+        self.assertEqual(path.read_text(), '{"model": "x"}\n')
+        path.unlink()
+        self.install("claude", 0, "--forget-only")
+        self.assertEqual(json.loads(path.read_text()), shipped("claude", True))
+        self.remove("claude")
+        self.assertFalse(path.exists())
+        self.install("pi", 0, "--forget-only")
+        self.assertIn(b"already", self.install("pi").stdout)
+        self.assertIn(b"--forget-only", self.seen("hooks", "--forget-only", code=USAGE).stderr)
+
     def test_alias(self):
         self.install("claude-code")
         self.assertEqual(self.state("claude")["state"], "installed")
@@ -178,7 +211,7 @@ class Files(Hooks):
         from driver import BUILD
         names = sorted(os.listdir(SOURCE / "config/data/hooks"))
         self.assertEqual(sorted(os.listdir(BUILD / "share/seen/hooks")), names)
-        self.assertEqual(len(names), len(AGENTS), "cli/agents/hooks.def, and MERGED and FILES in tests/behaviour/test_hooks.py")
+        self.assertEqual(len(names), len(AGENTS) + len(ANSWERS), "cli/agents/hooks.def, and MERGED and FILES in tests/behaviour/test_hooks.py")
 
 
 class RoundTrips(Hooks):

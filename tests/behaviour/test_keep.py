@@ -155,6 +155,25 @@ f = os.open(%r, os.O_RDWR)
         ]
         self.check(*("%s -c %s" % (PYTHON, shlex.quote(start % name + code)) for code in codes for name in ("c/d", "c/e")))
 
+    @unittest.skipIf(VIA != "preload", "it opens no file that an earlier command kept")
+    def test_aio(self):
+        """libc's: one request, a list of them, and its functions of 64 bits."""
+        start = """import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+f, data = os.open(%r, os.O_RDWR), ctypes.create_string_buffer(b'asynchronous')
+request = ctypes.create_string_buffer(168)
+struct.pack_into('ii', request, 0, f, 1)
+struct.pack_into('QQ', request, 16, ctypes.addressof(data), 12)
+struct.pack_into('i', request, 44, 1)
+struct.pack_into('q', request, 128, 2)
+requests = (ctypes.c_void_p * 1)(ctypes.addressof(request))
+"""
+        codes = ["assert libc.%s(request) == 0\nwhile libc.aio_error(request) == 115: libc.aio_suspend(requests, 1, None)" % name
+                 for name in ("aio_write", "aio_write64")]
+        codes += ["assert libc.%s(0, requests, 1, None) == 0" % name for name in ("lio_listio", "lio_listio64")]
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(start % name + code)) for code in codes for name in ("c/d", "c/e")))
+        self.assertEqual(len([record for record in self.records() if record.kind == "content"]), 8)
+
     @unittest.skipIf(VIA != "preload", "rings are refused")
     def test_rings(self):
         maker = str(BUILD / "tests/programs/helpers/ring_maker")
@@ -171,7 +190,7 @@ f = os.open(%r, os.O_RDWR)
         os.symlink(self.work, self.top / "way")
         self.check("cd ..; rm -r way/c; cd /proc/self/cwd/way/../work && mv ./a .//b", "cd %s; echo > ../way/b" % shlex.quote(str(self.top / "way")))
 
-    def test_directories_that_move_between_two_calls(self):
+    def check_moves(self, above):
         """Where a directory is, is remembered: not past its move, by this process, by another thread, by a child."""
         script = """
 import os, subprocess, threading
@@ -188,11 +207,20 @@ file = open('m/n/6', 'w'); file.write('x'); os.rename('m/n/6', 'm/n/y'); file.cl
 there = os.open('m/n', 0); os.unlink('7', dir_fd=there); os.rename('n', 'r'); os.unlink('x', dir_fd=there)
 os.unlink('r/2'); os.unlink('r/5'); os.rmdir('empty'); os.mkdir('empty'); open('empty/z', 'w').close()
 """
+        script = script.replace("'m/n/", above + "'m/n/").replace("f" + above, above + "f")
         self.check(PYTHON + " -c " + shlex.quote(script))
         self.assertIn("empty/z", [os.path.relpath(record.path, self.work) for record in self.records()])  # the script came so far
         after = [os.path.relpath(record.path, self.work) for record in self.records() if record.kind == "after"]
         self.assertIn("n/5", after)
         self.assertIn("n/y", after)
+        removed = [os.path.relpath(record.path, self.work) for record in self.records() if record.kind == "removed"]
+        self.assertEqual(removed[:3], ["m/n/0", "o/n/1", "p/n/3"])
+
+    def test_directories_that_move_between_two_calls(self):
+        self.check_moves("")
+
+    def test_directories_that_move_between_two_calls_by_absolute_paths(self):
+        self.check_moves("os.getcwd()+'/'+")
 
     def test_out_of_the_workspace_and_back(self):
         self.fill()

@@ -481,7 +481,7 @@ class Languages(Answered):
     @unittest.skipUnless(shutil.which("vim"), "no vim")
     def test_vim(self):
         self.targets()
-        for settings in ("set backupcopy=yes", "set backupcopy=no", "set nowritebackup"):
+        for settings in ("set backupcopy=yes backupskip=*", "set backupcopy=no backupskip=", "set nowritebackup"):
             with self.subTest(settings):
                 name = os.path.basename(os.path.realpath(shutil.which("vim")))
                 result = self.run_whitelisted(["vim", "-u", "NONE", "-es", "-c", settings, "-c", "edit f", "-c", "sleep %dm" % (PAUSE_S * 1000),

@@ -71,10 +71,11 @@ class Recipes(unittest.TestCase):
         agents = set(re.search(r'LIST\(processes, agents,\s*((?:"[^"]*"\s*)+)', text("config/options.def"))[1].replace('"', " ").split())
         profiles = set(names(r"^\[agent (\S+)\]", "config/data/agents/agents.ini")) - {"generic"}
         self.assertEqual(agents - {"seen-demo-agent"}, profiles, "config/options.def, [processes] agents, and config/data/agents/agents.ini")
-        rows = re.findall(r'^HOOKS\("([\w-]+)", (NULL|"[\w-]+"), \w+,.*?(\w+_(?:json|js|ts)), ("[\d.]+"|NULL)', text("cli/agents/hooks.def"), re.M | re.S)
+        rows = re.findall(r'^HOOKS\("([\w-]+)", (NULL|"[\w-]+"), \w+,.*?(\w+_(?:json|js|ts)),\s*(?:hooks_)?(\w+), ("[\d.]+"|NULL)',
+                          text("cli/agents/hooks.def"), re.M | re.S)
         self.assertEqual(len(rows), len(names(r"^HOOKS\(", "cli/agents/hooks.def")))
         data = {path.name for path in (SOURCE / "config/data/hooks").iterdir()}
-        for name, alias, file, tried in rows:
+        for name, alias, *shipped, tried in rows:
             self.place(name in profiles, "config/data/agents/agents.ini", f"[agent {name}], which has hooks")
             self.place(alias == "NULL" or alias.strip('"') in profiles, "config/data/agents/agents.ini", f"[agent {alias}], an alias")
             row = re.search(rf"^\| {'Claude Code' if name == 'claude' else name} \|.*", text("docs/hooks.md"), re.M)
@@ -82,7 +83,8 @@ class Recipes(unittest.TestCase):
             if tried != "NULL":
                 self.place(tried.strip('"') in row[0], "docs/hooks.md, tried with", f"{name} {tried}")
             self.place(f'"{name}":' in text("tests/behaviour/test_hooks.py"), "tests/behaviour/test_hooks.py, MERGED or FILES", name)
-            data -= {re.sub(r"_(json|js|ts)$", r".\1", file).replace("_", "-"), re.sub(r"_(json|js|ts)$", r".\1", file)}
+            for file in shipped:
+                data -= {re.sub(r"_(json|js|ts)$", r".\1", file).replace("_", "-"), re.sub(r"_(json|js|ts)$", r".\1", file)}
         self.assertEqual(data, set(), "config/data/hooks: files that no line of cli/agents/hooks.def names")
 
     def test_rule_set(self):

@@ -13,6 +13,7 @@ import zlib
 
 from browser import CHROMIUM, SHIFT, Browser
 from driver import SANITIZED, SEEN, Case
+from test_story import AGENT
 
 LONG = os.environ.get("SEEN_LONG") == "1"
 TASK_MS = 200  # the longest that the page may not answer for
@@ -202,6 +203,32 @@ class ReportHtml(Case):
         self.assertEqual(path[1], "bash → mv")
         self.assertTrue(path[2].startswith("python"), path)
         self.assert_quiet(page)
+
+    def test_who_wrote_each_line(self):
+        self.file("a.c", b"int a;\n\tputs(\"<b>\\n\");\nint c;\n")
+        (self.top / "steps").write_text(json.dumps(["echo int d\\; >> a.c; echo x > gone", ["open('own', 'w').write('o\\n')"],
+                                                    "sed -i 's/int c/long c/' a.c; rm gone; printf '\\000' > binary"]))
+        (self.top / "stepper.py").write_text(AGENT)
+        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"), str(self.top / "steps"), code=0)
+        with open(self.work / "a.c", "a") as file:
+            file.write("by a person\n" * 9)
+        path = self.write("--session", "s")
+        for dark in (False, True):
+            page = self.open(path, dark=dark)
+            page.eval("document.querySelectorAll('#deeds details').forEach(each => { each.open = true; })")
+            page.wait("document.querySelectorAll('.blame').length === 2")
+            found = page.eval("""Array.from(document.querySelectorAll('.blame'), each => [each.getAttribute('aria-label'), Array.from(each.children,
+                run => [run.className, run.children[0].textContent, run.children[1].textContent, run.children[2].textContent])])""")
+            self.assertEqual(found, [
+                ["Lines of a.c", [["run by-before", "before", " 1\n 2\n", "int a;\n\tputs(\"<b>\\n\");\n"], ["run by-step hue-3", "step 3", " 3\n", "long c;\n"],
+                                  ["run by-step hue-1", "step 1", " 4\n", "int d;\n"],
+                                  ["run by-external", "external", "".join(f"{n:2}\n" for n in range(5, 14)), "by a person\n" * 9]]],
+                ["Lines of own", [["run by-step hue-2", "step 2", "1\n", "o\n"]]]])
+            self.assertIn("a.c 13 lines: 2 step, 2 before, 9 external", page.eval("document.getElementById('deeds').innerText"))
+            # A diff, too, has a file's tabs and backslashes as they are.
+            self.assertIn(" \tputs(\"<b>\\n\");\n", page.eval("document.querySelector('.diff').textContent"))
+            self.assertEqual(page.eval(CONTRAST)["bad"], [])
+            self.assert_quiet(page)
 
     def test_nothing_at_all(self):
         self.seen("session", "empty", code=0)

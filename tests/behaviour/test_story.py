@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import stat
 import subprocess
@@ -116,6 +117,22 @@ class Steps(Story):
                   str(self.top / "steps"), code=0)
         self.assertEqual([(step["kind"], list(self.files(step))) for step in self.steps()],
                          [("command", ["one"]), ("own_action", ["own"]), ("command", ["two"])])
+
+    def test_of_an_agent_behind_a_launcher_of_its_name(self):
+        # As version managers start programs: a shell script of that name, which becomes others and in the end the program.
+        commands = ["echo 1 > one", "echo 2 > two"]
+        (self.top / "steps").write_text(json.dumps([commands[0], ["open('own', 'w').write('x\\n')"], commands[1]]))
+        for path, text in (("shims/aider", f'#!/usr/bin/env bash\necho 0 > zero; exec "{self.top}/middle" "$@"\n'),
+                           ("middle", f'#!/usr/bin/env bash\nexec "{self.top}/real/aider" "$@"\n'),
+                           ("real/aider", f"#!{os.path.realpath(sys.executable)}\n{AGENT}")):
+            (self.top / path).parent.mkdir(exist_ok=True)
+            (self.top / path).write_text(text)
+            (self.top / path).chmod(0o755)
+        self.seen("run", "--session", "s", "--", str(self.top / "shims/aider"), str(self.top / "steps"), code=0)
+        self.assertEqual([(step["kind"], list(self.files(step))) for step in self.steps()],
+                         [("own_action", ["zero"]), ("command", ["one"]), ("own_action", ["own"]), ("command", ["two"])])
+        report = self.json("report", "--session", "s", "--format", "json")
+        self.assertEqual([row["command"] for row in report["commands"]["rows"]][-2:], commands)
 
     def test_in_a_terminal_and_in_a_report(self):
         self.fill()
@@ -233,6 +250,27 @@ class Diff(Story):
         for words, code in ((("--step", "1", "--since", "1"), 2), (("--step", "x"), 2), (("--step", "9"), 1), (("--since", "9"), 1),
                             (("--since", "x"), 2)):
             self.diff(*words, code=code)
+
+    def test_of_a_step_alone_where_a_person_went_on(self):
+        """What an external program changed behind a step is no change of that step."""
+        def person(name, text):
+            with open(self.work / name, "a") as file:
+                file.write(text)
+
+        self.file("a", b"one\ntwo\n")
+        self.run_steps("sed -i s/two/2/ a", "echo 3 > b", ["open('own', 'w').write('own\\n')"])
+        for name in ("a", "b", "own"):
+            person(name, "person\n")
+        self.run_steps("sed -i 1d a", "echo 4 >> b; echo 5 >> own")
+        for name in ("a", "b"):
+            person(name, "later\n")
+        os.rename(self.work / "own", self.work / "elsewhere")
+        self.file("own", b"another\n")
+        found = [[line for line in self.seen("diff", "--session", "s", "--step", str(step), code=0).stdout.decode().splitlines()
+                  if re.match(r"[-+](?![-+])", line)] for step in range(1, 6)]
+        self.assertEqual(found, [["-two", "+2"], ["+3"], ["+own"], ["-one"], ["+4", "+5"]])
+        steps = self.json("story", "--session", "s")["steps"]
+        self.assertEqual([(step["added"], step["removed"]) for step in steps], [(1, 1), (1, 0), (1, 0), (0, 1), (2, 0)])
 
     def test_what_it_cannot_carry(self):
         self.fill()

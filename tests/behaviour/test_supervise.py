@@ -303,29 +303,35 @@ class LeftBehind(Case):
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not self.session.helpers())
 
+    # A shell that starts nothing any more: a program within its start would end by ENOSYS.
+    DAEMON = "setsid sh -c 'kill -STOP $$' > /dev/null 2>&1 & "
+
+    def stopped(self, name):
+        """The daemon whose number is in a file, once it has stopped itself."""
+        pid = self.pid_in(name)
+        self.addCleanup(lambda: state(pid) and os.kill(pid, signal.SIGKILL))
+        wait_until(lambda: state(pid) == "T")
+        return pid
+
     @supervisor_only
     def test_daemon_without_any_helper(self):
         """The filter cannot be taken off: the programs that it fails calls of are named, by doctor and at a run's end."""
-        self.run_command("sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $! > pid")
-        daemon = self.pid_in("pid")
-        self.addCleanup(lambda: state(daemon) and os.kill(daemon, signal.SIGKILL))
-        wait_until(lambda: open("/proc/%d/comm" % daemon).read() == "sleep\n")
+        self.run_command("sh", "-c", self.DAEMON + "echo $! > pid")
+        daemon = self.stopped("pid")
         self.assertEqual(self.stranded(), [])
         self.kill_helpers()
         [line] = self.stranded()
-        self.assertIn("ENOSYS in sleep (pid %d)" % daemon, line)
+        self.assertIn("ENOSYS in sh (pid %d)" % daemon, line)
         os.kill(daemon, signal.SIGKILL)
         wait_until(lambda: state(daemon) in ("", "Z"))
         self.assertEqual(self.stranded(), [])
-        process = self.start("sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $! > pid2; echo $$ > shell; exec sleep 600")
-        daemon = self.pid_in("pid2")
+        process = self.start("sh", "-c", self.DAEMON + "echo $! > pid2; echo $$ > shell; wait")
+        daemon = self.stopped("pid2")
         shell = self.pid_in("shell")
-        wait_until(lambda: all(open("/proc/%d/comm" % pid).read() == "sleep\n" for pid in (daemon, shell)))
         self.kill_helpers()
         os.kill(shell, signal.SIGKILL)
         _, error = process.communicate(timeout=60)
-        self.assertIn(b"calls fail with ENOSYS in sleep (pid %d); end what was left behind\n" % daemon, error)
-        os.kill(daemon, signal.SIGKILL)
+        self.assertIn(b"calls fail with ENOSYS in sh (pid %d); end what was left behind\n" % daemon, error)
 
     def test_output_ends_with_the_command(self):
         """No helper process holds the command's output open: who reads it sees its end."""

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 import time
 import unittest
 
@@ -93,6 +94,8 @@ class InTmux(TopInTmux):
         self.line(screen, r"^ \d\d:\d\d:\d\d guarded .*stale\.txt  warned: stale, kept")
         self.line(screen, r"notice .*notes\.txt  [\d,]+ bytes not given again")
         self.keys("Tab")
+        self.shows(r"STEP +TIME +EXIT")
+        self.keys("Tab")
         self.shows(r"AGO +READS")
         self.keys("q")
         self.ended()
@@ -102,12 +105,12 @@ class InTmux(TopInTmux):
         self.shows(r"written +out/made\.o")
         self.agent.shell("echo later > later.txt")
         self.shows(r" later\.txt$")
-        self.keys("p")
+        self.keys("z")
         self.shows("paused")
         self.agent.shell("echo not > paused.txt")
         time.sleep(0.5)
         self.assertNotIn("paused.txt", "\n".join(self.screen()))
-        self.keys("p")
+        self.keys("z")
         self.shows(r" paused\.txt$")
 
     def test_keys(self):
@@ -209,6 +212,129 @@ class Hostile(TopInTmux):
             screen = self.shows(r"\b%s +%s\b" % (head, word))
             at = self.line(screen, head + " +" + word).index(word)
             self.assertFalse([line for line in screen[7:20] if line.strip() and line[at - 1:at] not in (" ", "")], screen)
+        self.keys("q")
+        self.ended()
+
+
+class Steps(TopInTmux):
+    """The steps of the session, and the key that takes the last one back."""
+
+    def test_they_are_shown_as_they_come(self):
+        self.top(columns=100)
+        self.shows(r" notes\.txt$")
+        self.keys("4")
+        screen = self.shows(r"^ +STEP TIME +EXIT +FILES +LINES COMMAND$")
+        screen = self.shows(r"^ +4 \d\d:\d\d:\d\d +0 +1 +\+1 mkdir -p out; echo made > out/made\.o")
+        self.line(screen, r"^ +3 \d\d:\d\d:\d\d +0 +1 +\+1 -100 echo mine > stale\.txt")
+        self.line(screen, r" 4 steps 4 ")
+        self.agent.shell("mv notes.txt moved.txt")
+        screen = self.shows(r"^ +5 .* mv notes\.txt moved\.txt")
+        rows = [line.split()[0] for line in screen if re.match(r" +\d+ \d\d:\d\d:\d\d +[0-9a-z]+ +\d+ ", line)]
+        self.assertEqual(rows[:5], ["5", "4", "3", "2", "1"], screen)
+        self.keys("/", "MADE.O")  # also of a file of the step
+        self.hides(r"mv notes\.txt")
+        self.line(self.screen(), r"^ +4 .*mkdir")
+        self.keys("Escape", "q")
+        self.ended()
+        self.agent.shell("mv moved.txt notes.txt")
+
+
+class Undoing(TopInTmux):
+    """`p` in `seen top`, while the agent lives."""
+
+    def exists(self, name):
+        return os.path.lexists(self.session.path(name))
+
+    def test_undo_after_asking(self):
+        self.agent.shell("echo precious > kept.txt")
+        self.agent.shell("rm -rf notes.txt; echo worse > kept.txt")
+        self.top(columns=100)
+        self.shows(r" kept\.txt$")
+        self.keys("4")
+        self.shows(r"rm -rf notes\.txt")
+        self.keys("p")
+        screen = self.shows(r"undo step 6\? \[y/N\]")
+        self.line(screen, r"^step 6: rm -rf notes\.txt; echo worse > kept\.txt$")
+        self.line(screen, r"^would restore notes\.txt$")
+        for no in ("n", "Enter", "Escape", "q"):
+            self.keys(no)
+            self.shows(r"q quit")
+            self.keys("p")
+            self.shows(r"undo step 6\? \[y/N\]")
+        self.assertFalse(self.exists("notes.txt"))
+        self.keys("y")
+        screen = self.shows(r"paths undone; `seen redo` takes it back")
+        self.line(screen, r"^restored notes\.txt$")
+        self.line(screen, "^done$")
+        self.assertTrue(self.exists("notes.txt"))
+        self.assertEqual(self.session.read("kept.txt"), b"precious\n")
+        self.keys("q")
+        self.shows(r"^ +6 .* undone .* rm -rf notes\.txt")
+        # What an external program changed since is left, as by `seen undo --last`.
+        self.session.write("kept.txt", b"by the user")
+        self.keys("p")
+        screen = self.shows(r"leave step 5, for the one before it\? \[y/N\]")
+        self.line(screen, r"kept\.txt is left as it is: an external program changed it since$")
+        self.keys("y")
+        screen = self.shows(r"not all was done")
+        self.line(screen, r"step 5 is left as it is; --force undoes it, too")
+        self.assertEqual(self.session.read("kept.txt"), b"by the user")
+        self.keys("q", "p")
+        self.shows(r"undo step 4\? \[y/N\]")
+        self.keys("C-c")  # ends it, and nothing else
+        self.ended()
+        self.assertTrue(self.exists("out/made.o"))
+
+
+class UndoRefused(TopInTmux):
+    """What `seen undo --last` refuses."""
+
+    def test_a_step_that_runs_and_one_that_came_meanwhile(self):
+        self.top(columns=100)
+        self.shows(r" notes\.txt$")
+        self.keys("p")
+        self.shows(r"undo step 4\? \[y/N\]")
+        self.agent.shell("echo later > later.txt")
+        self.keys("y")
+        self.shows(r"nothing was undone: the last step is another one now, step 5")
+        self.assertTrue(os.path.exists(self.session.path("later.txt")))
+        self.keys("q", "p")
+        self.shows(r"undo step 5\? \[y/N\]")
+        command = "echo more >> later.txt; until [ -e go ]; do sleep 0.1; done"
+        shell = threading.Thread(target=self.agent.shell, args=(command,))
+        shell.start()
+        self.addCleanup(shell.join)
+        self.addCleanup(self.session.write, "go", b"")
+        wait_until(lambda: self.session.read("later.txt") == b"later\nmore\n", DEADLINE)
+        self.keys("n", "p")
+        self.shows(r"undo step 6\? \[y/N\]")
+        self.keys("y")
+        self.shows("step 6 still runs: " + re.escape(command[:50]))
+        self.assertEqual(self.session.read("later.txt"), b"later\nmore\n")
+        self.keys("q", "q")
+        self.ended()
+
+
+class NothingToUndo(TopInTmux):
+    """Of a session that changed nothing."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.session = Session()
+        cls.addClassCleanup(cls.session.close)
+        cls.agent = cls.session.agent()
+        cls.addClassCleanup(cls.agent.close)
+        cls.session.write("notes.txt", lines("notes"))
+        cls.agent.shell("cat notes.txt")
+
+    def test_nothing_is_asked(self):
+        self.top()
+        self.shows(r" notes\.txt$")
+        self.keys("p")
+        screen = self.shows(r"^nothing to undo   q back")
+        self.line(screen, r"nothing to undo: no step of session test changed anything")
+        self.keys("y")
+        self.shows(r"q quit")
         self.keys("q")
         self.ended()
 
@@ -321,7 +447,7 @@ class OnATerminal(Worked):
         terminal.read(b"notes.txt")
         time.sleep(1.3)
         before = len(terminal.output)
-        terminal.write(b"p")
+        terminal.write(b"z")
         terminal.read(b"paused")
         while len(terminal.output) != before:  # what was on its way
             before = len(terminal.output)

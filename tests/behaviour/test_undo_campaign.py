@@ -100,6 +100,8 @@ class Found(unittest.TestCase):
         "other name written": ("echo x > a; rm a", "true"), "written in pieces": ("echo x >> b", "rm b; mv c a", "true"),
         "name lost while open": ("exec 7<> a; rm -- a; echo x >&7; echo y > a", "touch b"), "mode by another name": ("chmod 600 a; rm a", "touch c"),
         "name of one that went along": ("mkdir d; mv b d; mv d e", "mkdir d; mkdir d/b; mv d/b d/c; mv e/b d/b"),
+        "read-only by then": ("echo x >> a; chmod 444 a", "true"),
+        "moved while open": ("echo 1 >> c; exec 7>> c; echo a >&7; mv c d; echo b >&7", "chmod 600 d; rm d"),
         "all names lost while open": ("rm b; exec 7<> a; rm a; echo x >&7", "exec 7<> c; rm -- c; echo x >&7"),
     }
 

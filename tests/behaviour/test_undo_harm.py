@@ -13,16 +13,7 @@ FAILS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "fails_at")
 FILES = 60 if LONG else 6
 
 
-class Harm(Undone):
-    def setUp(self):
-        super().setUp()
-        for i in range(FILES):
-            self.session.write("src/deep/f%d" % i, b"%d" % i * 50)
-        self.session.write("large", os.urandom(100000))
-        self.before = self.tree()
-        self.after = self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top; rm large; ln -s x src/link",
-                                "echo more >> moved/b; rm -r src; echo new > new; mkdir -p a/b; mv moved/a a/b/a")[-1]
-
+class Harmed(Undone):
     def tree(self, times=False):
         return tree(self.session.workspace, times)
 
@@ -62,6 +53,17 @@ class Harm(Undone):
         count = self.calls()
         chance = random.Random(1)
         return [1 + (i * count // times if not LONG else i % count if i < count else chance.randrange(count)) for i in range(times)]
+
+
+class Harm(Harmed):
+    def setUp(self):
+        super().setUp()
+        for i in range(FILES):
+            self.session.write("src/deep/f%d" % i, b"%d" % i * 50)
+        self.session.write("large", os.urandom(100000))
+        self.before = self.tree()
+        self.after = self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top; rm large; ln -s x src/link",
+                                "echo more >> moved/b; rm -r src; echo new > new; mkdir -p a/b; mv moved/a a/b/a")[-1]
 
     def test_killed_at_each_call(self):
         for turn, number in enumerate(self.each(500 if LONG else 15)):
@@ -131,6 +133,48 @@ class Harm(Undone):
             self.assertEqual(difference(half, self.tree()), [], at)
             self.damage(plan, at)
         self.finish(("undo", "--all"), self.before, "plan")
+
+
+class HarmOfMany(Harmed):
+    """So many files that ext4 makes them elsewhere (cli/undo/apply_fresh.h)."""
+    def setUp(self):
+        super().setUp()
+        for directory in "gone", "changed":
+            os.mkdir(self.session.path(directory))
+            for i in range(40):
+                self.session.write("%s/%d" % (directory, i), b"%d" % i * 50)
+        os.chmod(os.path.join(self.session.workspace, "gone/7"), 0o640)
+        self.before = self.tree()
+        self.after = self.agent("rm -r gone; sed -i s/0*$/x/ changed/*")[-1]
+
+    def made_elsewhere(self):
+        """Directories that undo made for it, of those that are there now."""
+        return [name for operation in os.listdir(self.records) if operation.startswith("op-")
+                for name in os.listdir(os.path.join(self.records, operation)) if name.startswith("new-")]
+
+    def test_killed(self):
+        system = subprocess.run(["stat", "-f", "-c", "%T", self.records], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+        elsewhere = 0
+        for turn, number in enumerate(self.each(300 if LONG else 6)):
+            for words, expected in (("undo", "--all"), self.before), (("redo",), self.after):
+                self.run_failing(number, "kill", *words)
+                elsewhere += len(self.made_elsewhere())
+                if turn % 3 == 2:
+                    self.run_failing(number // 2 + 1, "kill", "undo", "--continue")
+                self.finish(words, expected, (number, words))
+                self.assertEqual(self.made_elsewhere(), [], (number, words))
+        self.assertEqual(elsewhere > 0, system == "ext2/ext3", system)
+        self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a directory")
+    def test_mount(self):
+        """What is below another mount is made there."""
+        inner = self.session.path("changed")
+        subprocess.run(["mount", "--bind", inner, inner], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", inner], check=False)
+        result = self.session.seen("undo", "--all", "--session", self.session.name, check=False)
+        self.assertEqual(result.returncode, 0, (result.stdout, result.stderr))
+        self.assertEqual(difference(self.before, self.tree()), [])
 
 
 if __name__ == "__main__":

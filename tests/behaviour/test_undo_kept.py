@@ -37,6 +37,34 @@ class External(Undone):
         self.assertLeft(b"top", "--all")
         self.assertEqual(self.tree()[b"src/a"], self.before[b"src/a"])
 
+    def test_an_edit_between_two_steps_that_replace_the_file(self):
+        agent = self.session.agent()
+        agent.shell("sed -i s/content/ONE/ top src/a")
+        with open(self.session.path("top"), "a") as file:
+            file.write("theirs")
+        theirs = self.tree(True)[b"top"]
+        agent.shell("sed -i s/ONE/TWO/ top src/a")
+        after = self.tree()[b"top"]
+        agent.close()
+        self.undo("--last", "--times")
+        self.assertEqual(self.tree(True)[b"top"], theirs)
+        self.undo(command="redo")
+        self.assertLeft(b"top", "--all")
+        now = self.tree()
+        self.assertEqual((now[b"src/a"], now[b"top"]), (self.before[b"src/a"], after))
+
+    def test_what_a_writer_that_is_open_adds_to_what_was_renamed_is_not_external(self):
+        self.agent("echo 1 > log; exec 7>> log; mv log log.1; echo 2 >&7; mv log.1 log.2; echo 3 >&7; mv top src/b", "rm log.2; mv src/b top")
+        self.undo("--all")
+        self.assertTree(self.before)
+
+    def test_a_link_to_a_file_with_a_time_to_come(self):
+        """No writer had it open: a link leaves its time."""
+        self.agent("touch -d tomorrow top src/a", "ln top other; rm top; cp -l src/a a; chmod 600 a")
+        self.undo("--all")
+        self.assertTree(self.before)
+        self.undo("--continue", code=1)
+
     def test_an_edit_of_what_an_undo_made(self):
         after = self.agent("rm top; echo one >> src/a; mv src/deep/c c")[-1]
         self.undo("--all")
@@ -136,6 +164,43 @@ class Attributes(Undone):
     @staticmethod
     def set_by_python(name):
         return "%s -c 'import os; os.setxattr(\"%s\", \"user.later\", b\"1\")'" % (sys.executable, name)
+
+
+class Sparse(Undone):
+    """A file of 32 MiB that has two pages takes two pages, in the store and when it is back."""
+    SIZE, DATA = 32 << 20, b"data" * 1024
+
+    def room(self):
+        """(bytes on disk, content) of each file that has more than 1 MiB."""
+        found = []
+        for top in self.session.workspace, self.records:
+            for directory, _, names in os.walk(top):
+                for name in names:
+                    path = os.path.join(directory, name)
+                    if os.lstat(path).st_size == self.SIZE:
+                        with open(path, "rb") as file:
+                            found.append((os.lstat(path).st_blocks * 512, file.read(4096), file.seek(-4096, os.SEEK_END) and file.read()))
+        return found
+
+    def test_holes_stay_holes(self):
+        path = self.session.path("sparse")
+        with open(path, "wb") as file:
+            file.write(self.DATA)
+            file.seek(self.SIZE - len(self.DATA))
+            file.write(self.DATA)
+        limit = os.stat(path).st_blocks * 512
+        if limit > 1 << 20:
+            self.skipTest("a file system without holes")
+        before = self.tree()
+        self.agent("truncate -s 100 sparse", "rm sparse")
+        (kept,) = self.room()
+        self.assertLessEqual(kept[0], limit + 262144)
+        self.assertEqual(kept[1:], (self.DATA, self.DATA))
+        self.undo("--all")
+        self.assertEqual(self.tree()[b"sparse"], before[b"sparse"])
+        for on_disk, start, end in self.room():
+            self.assertLessEqual(on_disk, limit + 262144)
+            self.assertEqual((start, end), (self.DATA, self.DATA))
 
 
 class Open(Undone):

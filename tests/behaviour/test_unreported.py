@@ -55,6 +55,13 @@ class NextOutput(Case):
                 self.assertEqual(self.session.read("f"), theirs)
         self.assertEqual(self.stop(), [])
 
+    def test_not_by_a_hook(self):
+        """What a hook of ours prints is the agent's, and not its model's."""
+        self.overwrite("f")
+        for hook in ("true seen forget --hook claude", "true 'seen' answer hook claude"):
+            self.assertEqual(self.errors(hook), "")
+        self.assertEqual(self.names(self.errors("echo hello")), ["f"])
+
     def test_any_output(self):
         """Of each file, before what the command prints, whatever its output is."""
         for sink in ("pipe", "socket", "pty") if VIA != "both" else ("socket",):

@@ -9,6 +9,7 @@ import subprocess
 import time
 import unittest
 
+import packs
 from driver import SEEN, Case, text_of
 from harness import needs_library
 
@@ -39,8 +40,9 @@ class Kept(Case):
 
     def version(self, content, path="f"):
         """The digits of a version that is kept."""
+        kept = packs.versions(self.session_directory())
         for row in self.rows(path):
-            if (self.contents / ("%s-%d" % (row["hash"], row["bytes"]))).read_bytes() == content:
+            if (row["hash"], content) in kept:
                 return row["version"]
         raise AssertionError("not kept: %r" % content[:40])
 
@@ -442,6 +444,17 @@ class OfUndo(Kept):
         self.assertEqual((self.read(), self.read("large")), (self.one, self.large))
         self.assertEqual(stat.S_IMODE((self.work / "large").stat().st_mode), 0o640)
         self.assertTrue([row for row in self.rows("f") if row["on_disk"]])
+
+    def test_what_an_agent_was_given_and_destroys(self):
+        """The content store has what was given, undo what was destroyed: no content is in one of them twice."""
+        self.file("g", b"not given\n" * 30)
+        self.keep("sed -i s/one/two/ f", "rm f g", options=("-c", "guard.stale_write=warn"))
+        self.assertEqual([data for _, data in packs.versions(self.session_directory())].count(self.two), 1)
+        given = sorted(path.read_bytes() for path in self.contents.glob("*-*") if not path.name.startswith(".") and path.name != "index")
+        self.assertEqual(given, [self.one])
+        self.assertEqual({(row["path"], row["bytes"]) for row in self.rows()}, {("f", len(self.one)), ("f", len(self.two)), ("g", 300)})
+        self.restore("f", self.version(self.two))
+        self.assertEqual(self.read(), self.two)
 
     def test_over_all_sessions(self):
         self.destroy()

@@ -183,7 +183,7 @@ class TestRunner(unittest.TestCase):
 class TestRoom(unittest.TestCase):
     def test_what_was_destroyed_is_all_kept_or_it_is_no_sample(self):
         kept = types.SimpleNamespace(store_bytes=lambda place: kept.bytes, bytes=1100)
-        work = types.SimpleNamespace(lost_bytes=0, place=types.SimpleNamespace(ways={"substitute": kept, "bare": kept}))
+        work = types.SimpleNamespace(lost_bytes={}, place=types.SimpleNamespace(ways={"substitute": kept, "bare": kept}))
         self.assertEqual(works_undo.with_store(work, "bare", S(1, 1), 1000), S(1, 1))
         self.assertEqual(works_undo.with_store(work, "substitute", S(1, 1), 1000).extra, {works_undo.STORE: 1.1})
         with self.assertRaisesRegex(place.Failed, "of 2000 bytes that were destroyed 1100 were kept"):

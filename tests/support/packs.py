@@ -7,33 +7,46 @@ KINDS = "none removed replaced renamed exchanged created content metadata linked
 HELD = "not_taken inline link reflink copy earlier not_kept".split()
 REASONS = "none rebuildable too_large no_room unreadable other_device no_file unknown".split()
 PART_BYTES = 16 << 20
-HEAD = struct.Struct("<IIQQIHHIBBBBQQIIIIQ" + "QQQqqqQIIII" + "QQQ" + "QQ")
-MAGIC = 0x316B6370
+HEAD = struct.Struct("<IIQI12s")
+MAGIC = 0x326B6370
+FIELDS = 24
+UNIT_BITS = 22
 
 Record = collections.namedtuple(
     "Record",
-    "kind held reason failed what flags path other content place boundary process amount mode size ino nlink mtime_ns directory")
+    "kind held reason failed what flags path other content place boundary process amount mode size ino nlink mtime_ns directory hash")
 
 
 def read(directory):
     """directory: `undo` of a session's."""
     records = []
     for part in sorted(pathlib.Path(directory).glob("*.part")):
-        data, at = part.read_bytes(), 0
+        data, at, paths_at = part.read_bytes(), 0, {}
         begin = int(part.stem, 16) * PART_BYTES
         while at + HEAD.size <= len(data):
-            fields = HEAD.unpack_from(data, at)
-            if fields[0] != MAGIC or fields[3] != begin + at:
-                at += 64
+            magic, result, _, size, lengths = HEAD.unpack_from(data, at)
+            if magic != MAGIC:
+                at += 8
                 continue
-            (_, result, _, place, size, path_bytes, other_bytes, content_bytes, kind, held, reason, what, _, boundary, process, _, flags, _, amount,
-             _, ino, size_bytes, mtime_ns, _, _, _, mode, _, _, nlink) = fields[:30]
-            text = at + HEAD.size
+            text, fields = at + HEAD.size, []
+            for i in range(FIELDS):
+                length = lengths[i // 2] >> i % 2 * 4 & 15
+                fields.append(int.from_bytes(data[text:text + length], "little"))
+                text += length
+            (paths, what, flags, content_bytes, _, boundary, process, _, amount, _, ino, size_bytes, mtime_ns, _, _, _, mode, _, _, nlink, units) = fields[:21]
+            path_bytes, other_bytes, place = paths & 0xFFFF, paths >> 16, begin + at
+            kind, held, what, reason = what & 0xFF, what >> 8 & 0xFF, what >> 16 & 0xFF, what >> 24
+            if HELD[held] == "inline":
+                content_bytes ^= size_bytes
             path, text = data[text:text + path_bytes], text + path_bytes
             other, text = data[text:text + other_bytes], text + other_bytes
+            paths_at[at // 8 + 1] = path
+            path = paths_at.get(units & ((1 << UNIT_BITS) - 1), path)
+            other = paths_at.get(units >> UNIT_BITS, other)
             records.append(Record(
                 KINDS[kind], HELD[held], REASONS[reason], bool(result), what, flags, path.decode(errors="surrogateescape"), other.decode(errors="surrogateescape"),
-                data[text:text + content_bytes], place, boundary, process, amount, mode, size_bytes, ino, nlink, mtime_ns, pathlib.Path(directory)))
+                data[text:text + content_bytes], place, boundary, process, amount, mode, size_bytes, ino, nlink, mtime_ns, pathlib.Path(directory),
+                "%016x%016x" % (fields[22], fields[23])))
             at += size
     return records
 
@@ -45,6 +58,19 @@ def content(record):
     if record.held in ("link", "reflink", "copy"):
         return (record.directory / ("%08x.files/%016x" % (record.place // PART_BYTES, record.place))).read_bytes()
     return None
+
+
+def versions(session):
+    """(hash, content) of all that a session keeps, in its content store and for undo.  session: its directory."""
+    session = pathlib.Path(session)
+    found = [(path.name.partition("-")[0], path.read_bytes()) for path in sorted(session.glob("content/*"))
+             if path.name != "index" and not path.name.startswith((".", "inputs-"))]
+    return found + [(record.hash, content(record)) for record in read(session / "undo")
+                    if record.kind in ("removed", "replaced", "content") and record.held in ("inline", "link", "reflink", "copy")]
+
+
+def kept(session):
+    return [data for _, data in versions(session)]
 
 
 def main(directory):

@@ -126,7 +126,7 @@ class Maker:
         values = {
             "any": self.pick(anything), "any2": self.pick(anything), "file": self.pick(self.files()), "file2": self.pick(self.files()),
             "directory": self.pick(self.directories()), "directory2": self.pick(self.directories()), "new": self.new(), "new2": self.new(),
-            "mode": "%o" % self.random.choice((0o700, 0o644, 0o755, 0o600)), "number": self.random.randrange(4000),
+            "mode": "%o" % (self.random.choice((0o700, 0o644, 0o755, 0o600)) | SEARCHED), "number": self.random.randrange(4000),
             "python": "python3 " + PROGRAM, "repository": self.pick(repositories), "git": GIT, "calls": self.calls(),
         }
         while True:
@@ -135,6 +135,7 @@ class Maker:
                 return form.format(**values)
 
 
+SEARCHED = 0o100 if os.geteuid() else 0  # of a directory: this test reads the tree, too
 LARGE = 300  # names: then a directory goes
 PROGRAM = shlex.quote(os.path.join(os.path.dirname(__file__), "undoing_calls.py"))
 # Objects lie apart: what git can make again, or removes by itself, is not kept.
@@ -166,7 +167,7 @@ DATA = (
 PROGRAMS = tuple(form for program, forms in (
     ("patch", ("sed s/e/E/ -- {file} > {new}; diff -ua -- {file} {new} | patch -s -f -- {file}; rm -f -- {new}",
                "diff -uaN -- {file} {file2} > {new}; patch -s -f -b -- {file} {new}", "printf 'new\\n' > {new}; diff -ua {file} {new} | patch -s -R -f -- {new}")),
-    ("tar", ("tar cf {new} -- {file}; tar xf {new}", "tar cf - -- {any} 2> /dev/null | tar xf - -C {directory} --unlink-first 2> /dev/null",
+    ("tar", ("tar cf {new} -- {file}; tar xf {new}", "tar cf $HOME/tar -- {any} 2> /dev/null; tar xf $HOME/tar -C {directory} --unlink-first 2> /dev/null",
              "tar cf {new} -- {directory} 2> /dev/null; rm -rf -- {directory}/*; tar xf {new}", "tar cf - -- {file} | tar xf - --overwrite")),
     ("zip", ("zip -q -y -r ./{new}.zip ./{directory}; unzip -o -q ./{new}.zip -d ./{directory2}", "zip -q -y ./{new}.zip ./{file}; rm -f -- {file}; unzip -o -q ./{new}.zip")),
     ("rsync", ("rsync -a --delete -- ./{directory}/ ./{new}/", "rsync -a --delete --exclude .git -- ./{directory}/ ./{directory2}/", "rsync -a --inplace ./{file} ./{file2}")),

@@ -66,7 +66,7 @@ A work is something that is measured, by several ways.  It has
                taken by itself.  A name may also be the work's own (a size, a number of writers), then `own` describes it
   own          {name: sentence} of such names
   compare      "wall" or "cpu": which ratios the table of a work with ways of its own shows
-  bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor", "undo off") that it has
+  bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor", "undo off" and the like) that it has
   goals        keys of goals.py
   programs     names that PATH must have (works.PACKAGES has their packages), needs: further packages, as a way's
   repeats      samples of each way within a round, at most; the time budget may make it fewer

@@ -57,7 +57,7 @@ class Seen(Way):
         return self.static  # with "auto" these alone
 
     def session(self, place):
-        return "bench-%s-%s" % (self.name.replace(" ", "-"), place.session)
+        return "bench-%s-%s" % (self.name.replace(",", "").replace(" ", "-"), place.session)
 
     def wrap(self, place, command, env):
         journal = [] if self.journal else ["--journal-level", "off"]
@@ -125,6 +125,8 @@ ALL = {way.name: way for way in (
     Seen("undo off", "preload", "\"substitute\" that keeps nothing for undo", undo=False),
     Seen("supervise", "supervise", "the same by `--via supervise`: no library, a filter and a supervisor"),
     Seen("both", "both", "the same by `--via both`"),
+    Seen("supervise, no undo", "supervise", "\"supervise\" that keeps nothing for undo", undo=False),
+    Seen("both, no undo", "both", "\"both\" that keeps nothing for undo", undo=False),
     Seen("auto", "auto", "the same by `--via auto`: the library, and the supervisor for what it does not reach"),
     Floor(),
     *others(),
@@ -136,6 +138,7 @@ USUAL = ("bare", "injected", "no journal", "substitute")
 TRACED = (*USUAL, "strace")
 SUPERVISED = (*USUAL, "supervise", "both", "floor", "strace bpf")
 KEPT = ("bare", "undo off", "substitute")  # what keeping for undo costs
-EVERY = tuple(name for name in ALL if name != "undo off")  # with the peers
-STATIC = tuple(name for name, way in ALL.items() if way.static)  # that see what no library gets into
+KEPT_SUPERVISED = ("bare", "supervise, no undo", "supervise", "both, no undo", "both")
+EVERY = tuple(name for name in ALL if not name.endswith(("undo off", "no undo")))  # with the peers
+STATIC = tuple(name for name in EVERY if ALL[name].static)  # that see what no library gets into
 SESSIONS = tuple(name for name, way in ALL.items() if way.kind == "seen")  # ways that know what they gave

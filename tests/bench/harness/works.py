@@ -34,7 +34,7 @@ class Work:
     ways = all_ways.USUAL
     own = {}
     compare = "wall"
-    bases = ("bare", "injected", "floor", "undo off")
+    bases = ("bare", "injected", "floor", "undo off", "supervise, no undo", "both, no undo")
     goals = ()
     repeats = 1
     share = 1.0

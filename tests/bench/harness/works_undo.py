@@ -13,6 +13,7 @@ CALLS_FILES = 3000
 TREE_FILES = 100000
 CHECKOUT_FILES = 10000
 CHECKOUT_BYTES = 8192
+SUPERVISED_FILES = 10000
 STORE = "store to destroyed"
 ABOUT = ("\"%s\": the bytes of a session's store of undo to those of the files that its runs destroyed or overwrote, both as `du --apparent-size` "
          "counts them." % STORE)
@@ -28,10 +29,10 @@ class Destroys(Work):
     files: how many.  loses: their content is lost.  removes: they are gone then, and made anew.
     """
     group, about, ways = "undo", ABOUT, all_ways.KEPT
-    lost_bytes = 0
 
-    def __init__(self, place, name, files, command, goals, loses=True, removes=False):
+    def __init__(self, place, name, files, command, goals, loses=True, removes=False, ways=all_ways.KEPT):
         super().__init__(place)
+        self.ways, self.lost_bytes = ways, {}
         self.name, self.files, self.command, self.goals, self.removes = name, files, command, goals, removes
         self.iterations, self.destroyed_bytes = files, files * FILE_BYTES if loses else 0
         self.top = os.path.join(place.work, slug(name))
@@ -64,18 +65,27 @@ class Removes(Destroys):
     The trees of all samples are made before the first goes: ext4 makes a file ten times as slowly where inodes were deleted minutes ago.
     """
     unit, share = ("ms", 1000000), 0.01  # three rounds
-    SAMPLES = len(all_ways.KEPT) * 4  # and the warm-up
 
-    def __init__(self, place, files):
-        super().__init__(place, "rm -rf of %s files of 4 KiB" % format(files, ","), files, [os.path.join(PROGRAMS, "spawn"), "1", "rm", "-rf", "TREE"],
-                         ("undo rm -rf", "undo room"), removes=True)
+    def __init__(self, place, files, goals=("undo rm -rf", "undo room"), ways=all_ways.KEPT, by=""):
+        super().__init__(place, "rm -rf of %s files of 4 KiB%s" % (format(files, ","), by), files,
+                         [os.path.join(PROGRAMS, "spawn"), "1", "rm", "-rf", "TREE"], goals, removes=True, ways=ways)
         self.iterations, self.made = 1, []
 
     def prepare(self):
-        self.made = [self.make(os.path.join(self.top, "tree-%d" % i)) for i in range(self.SAMPLES)]
+        self.made = [self.make(os.path.join(self.top, "tree-%d" % i)) for i in range(len(self.ways) * 4)]  # and the warm-up
 
     def tree(self):
         return self.made.pop() if self.made else super().tree()
+
+
+class Edits(Destroys):
+    """sed -i, by which each file is another one."""
+    unit = ("ms", 1000000)
+
+    def __init__(self, place, files):
+        super().__init__(place, "sed -i over %s files of 4 KiB" % format(files, ","), files,
+                         [os.path.join(PROGRAMS, "spawn"), "1", "bash", "-c", "sed -i s/a/b/ TREE/*/*"], ("undo room",))
+        self.iterations = 1
 
 
 class Renames(Destroys):
@@ -91,27 +101,26 @@ class Renames(Destroys):
 
 
 def with_store(work, way, sample, destroyed_bytes):
-    """A Sample with what was kept so far, in the way that keeps.  destroyed_bytes: by this sample."""
-    if way != "substitute" or not destroyed_bytes:
+    """A Sample with what was kept so far, in the ways that keep.  destroyed_bytes: by this sample."""
+    if way == "bare" or way.endswith(("undo off", "no undo")) or not destroyed_bytes:
         return sample
-    work.lost_bytes += destroyed_bytes
+    lost_bytes = work.lost_bytes[way] = work.lost_bytes.get(way, 0) + destroyed_bytes
     kept = work.place.ways[way].store_bytes(work.place)
-    if kept < work.lost_bytes:
-        raise Failed("%s: of %d bytes that were destroyed %d were kept" % (way, work.lost_bytes, kept))
-    return sample._replace(extra={STORE: kept / work.lost_bytes})
+    if kept < lost_bytes:
+        raise Failed("%s: of %d bytes that were destroyed %d were kept" % (way, lost_bytes, kept))
+    return sample._replace(extra={STORE: kept / lost_bytes})
 
 
 class Checkout(Spawn):
     """From one commit to another one, by which all files differ, and back."""
     programs, share, about = ("git",), 2.0, ABOUT
-    lost_bytes = 0
 
-    def __init__(self, place):
-        self.files = 100 if place.quick else CHECKOUT_FILES
+    def __init__(self, place, files=CHECKOUT_FILES, goals=("undo checkout", "undo room"), ways=all_ways.KEPT, by=""):
+        self.files = 100 if place.quick else files
         self.repo = os.path.join(place.work, "checkout")
-        self.branch = "main"
-        super().__init__(place, "undo", "git checkout over %s changed files" % format(self.files, ","), [], 1, directory=self.repo,
-                         unit=("ms", 1000000), goals=("undo checkout", "undo room"), ways=all_ways.KEPT)
+        self.branch, self.lost_bytes = "main", {}
+        super().__init__(place, "undo", "git checkout over %s changed files%s" % (format(self.files, ","), by), [], 1, directory=self.repo,
+                         unit=("ms", 1000000), goals=goals, ways=ways)
 
     def prepare(self):
         make_repository(self.place, self.repo, path_of, self.files)
@@ -180,4 +189,15 @@ def works(place):
         return [os.path.join(PROGRAMS, "destroy"), kind, str(files), "TREE", str(FILE_BYTES)]
     return [Destroys(place, "unlink of 4 KiB", files, command("unlink"), ("undo unlink", "undo room"), removes=True),
             Destroys(place, "rewrite of 4 KiB", files, command("rewrite"), ("undo rewrite", "undo room")),
-            Renames(place, "rename, nothing lost", files, command("rename"), (), loses=False), Removes(place, tree), Checkout(place), NpmCi(place)]
+            Edits(place, files),
+            Renames(place, "rename, nothing lost", files, command("rename"), (), loses=False), Removes(place, tree), Checkout(place), NpmCi(place),
+            *supervised(place, files, command)]
+
+
+def supervised(place, files, command):
+    """The same by the supervisor, which answers before each call that destroys."""
+    ways, by = all_ways.KEPT_SUPERVISED, ", by the supervisor"
+    return [Destroys(place, "unlink of 4 KiB" + by, files, command("unlink"), ("undo unlink supervised", "undo room supervised"), removes=True, ways=ways),
+            Destroys(place, "rewrite of 4 KiB" + by, files, command("rewrite"), ("undo rewrite supervised", "undo room supervised"), ways=ways),
+            Removes(place, 200 if place.quick else SUPERVISED_FILES, ("undo rm -rf supervised", "undo room supervised"), ways, by),
+            Checkout(place, SUPERVISED_FILES, ("undo checkout supervised", "undo room supervised"), ways, by)]

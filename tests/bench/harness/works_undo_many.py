@@ -15,15 +15,14 @@ SESSION = "bench-undo-many"
 
 class UndoMany(Study):
     """One session whose only step removed all files."""
-    group, name, share = "undo", "seen undo of very many files", 0.5
+    group, share = "undo", 0.5
     goals = ("undo plan time", "undo plan memory", "undo doing")
-    about = ("The files are in memory (`/dev/shm`): there it is `seen` that takes the time. On ext4 any program makes a file ten times as slowly "
-             "where inodes were deleted minutes ago.")
 
-    def __init__(self, place):
+    def __init__(self, place, top, where):
         super().__init__(place)
+        self.name = "seen undo of very many files, " + where
         self.files = 200 if place.quick else FILES
-        self.work = os.path.join(place.runtime, "undo-many")
+        self.work = os.path.join(top, "undo-many")
         self.tree = os.path.join(self.work, "tree")
 
     def prepare(self):
@@ -54,7 +53,7 @@ class UndoMany(Study):
             if there != self.files or file.read() != text_of(FILE_BYTES, self.files - 1):
                 raise Failed("seen undo: %d of %d files are back" % (there, self.files))
         figures = {"plan_s": plan_s, "plan_mb": plan_mb, "us_each": do_s / self.files * 1e6}
-        title = "seen undo of %s files" % format(self.files, ",")
+        title = self.name.replace("very many", format(self.files, ","))
         return {"data": figures, "figures": figures, "tables": [{
             "title": title, "header": [title, "seconds", "files a second", "memory, MB"],
             "rows": [["plan (`--dry-run`)", "%.2f" % plan_s, format(int(self.files / plan_s), ","), "%.0f" % plan_mb],
@@ -66,4 +65,4 @@ class UndoMany(Study):
 
 
 def works(place):
-    return [UndoMany(place)]
+    return [UndoMany(place, place.runtime, "in memory"), UndoMany(place, place.work, "on disk")]

@@ -1,0 +1,257 @@
+"""What hooks answer to the agent's reads and edits by its tools: the hook is run as Claude Code runs it, by a scripted agent."""
+import json
+import os
+import threading
+import unittest
+
+from driver import SEEN
+from test_story import Story
+
+# What steps of an agent (test_story.py) begin with.
+AGENT = r'''
+import os, random
+out = []
+def hook(event, tool=None, response=None, conversation="c1", **tool_input):
+    document = {"session_id": conversation.split("/")[0], "hook_event_name": event, "prompt_id": "p1", "cwd": os.getcwd(), "tool_name": tool,
+                "tool_use_id": "t", "tool_input": tool_input}
+    if "/" in conversation: document["agent_id"] = conversation.split("/")[1]
+    if response is not None: document["tool_response"] = response
+    done = subprocess.run(["sh", "-c", "%(seen)s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)  # the guard's warnings are the shell's
+    assert done.returncode == 0, done
+    answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+    assert answer.pop("hookEventName", event) == event
+    return answer
+def forget(event):
+    subprocess.run(["sh", "-c", "%(seen)s forget --hook " + event], check=True)
+def given(name, offset=1, limit=None):
+    pieces = open(name, newline="").read().split("\n")
+    part = pieces[offset - 1:][:limit]
+    return {"type": "text", "file": {"filePath": os.path.abspath(name), "content": "\n".join(part), "numLines": len(part), "startLine": offset,
+                                     "totalLines": len(pieces)}}
+def read(name, offset=None, limit=None, conversation="c1", response=None):
+    """What the model gets: "same" as the tool gave, or the text in its place."""
+    words = {key: value for key, value in (("offset", offset), ("limit", limit)) if value}
+    response = given(name, offset or 1, limit) if response is None else response
+    answer = hook("PostToolUse", "Read", response, conversation, file_path=os.path.abspath(name), **words)
+    if not answer: return "same"
+    new = answer.pop("updatedToolOutput")
+    assert not answer and new["type"] == "text" and set(new["file"]) == {"filePath", "content", "numLines", "startLine", "totalLines"}, new
+    assert new["file"]["filePath"] == os.path.abspath(name)
+    return new["file"]["content"]
+def kind(text):
+    for word, begin in (("notice", "[File previously read: "), ("lines", "[Lines "), ("diff", "[File changed since ")):
+        if text.startswith(begin): return word
+    return text if text == "same" else "text"
+def reads(*arguments, **more): out.append(kind(read(*arguments, **more)))
+def edit(name, tool="Edit", **more):
+    return hook("PreToolUse", tool, file_path=os.path.abspath(name), **more).get("permissionDecisionReason")
+def outside(name, text, mode="a"):
+    with open("%(ask)s", "w") as pipe: json.dump([os.path.abspath(name), mode, text], pipe)
+    open("%(ask)s.done").read()
+def write(name, count, text="line %%d of the file, with some words"):
+    with open(name, "w") as file: file.write("".join(text %% i + "\n" for i in range(count)))
+def tell(): json.dump(out, open("%(result)s", "w"))
+'''
+
+
+class Answers(Story):
+    @staticmethod
+    def serve(ask):
+        """An external program, which changes files when the agent's script asks for it."""
+        while True:
+            try:
+                path, mode, text = json.loads(ask.read_text())
+            except FileNotFoundError:
+                return  # the test has ended
+            with open(path, mode) as file:
+                file.write(text)
+            with open(str(ask) + ".done", "w"):
+                pass
+
+    def play(self, script, *options, **more):
+        """What a script of the agent results."""
+        result = self.top / "result"
+        result.unlink(missing_ok=True)
+        ask = self.top / "ask"
+        if not ask.exists():
+            os.mkfifo(ask)
+            os.mkfifo(str(ask) + ".done")
+            threading.Thread(target=self.serve, args=[ask], daemon=True).start()
+        head = AGENT % {"seen": SEEN, "result": result, "ask": ask}
+        (self.top / "steps").write_text(json.dumps([[head + script + "\ntell()"]]))
+        (self.top / "stepper.py").write_text("import json, subprocess, sys\nfor step in json.load(open(sys.argv[1])):\n    exec(step[0], {**globals()})\n")
+        self.seen("run", "--session", "s", "--via", "preload", "--agent", "stepper.py", *options, "--", "python3", str(self.top / "stepper.py"),
+                  str(self.top / "steps"), code=0, **more)
+        return json.loads(result.read_text())
+
+
+class Reads(Answers):
+    def test_whole_files(self):
+        self.assertEqual(self.play('''
+write("a", 50); write("short", 3)
+for _ in range(3): reads("a")
+for _ in range(2): reads("short")
+text = read("a")
+write("a", 51); reads("a"); reads("a")      # the agent's own edit: what changed; asked again: the file
+reads("a")
+write("a", 50, "another line %d, and no other is as it was"); reads("a"); reads("a")
+open("b", "w").write(open("a").read() + "no newline"); reads("b"); reads("b")
+'''), ["same", "notice", "same", "same", "same", "diff", "same", "same", "same", "notice", "same", "notice"])
+        counts = self.json("status", "--session", "s")["counters"]
+        self.assertEqual((counts["notices"], counts["diffs"]), (3, 1))
+        ops = [json.loads(line)["op"] for line in self.seen("log", "--session", "s", "--json").stdout.splitlines()]
+        self.assertEqual([ops.count(op) for op in ("notice", "diffed")], [3, 1])
+
+    def test_lines(self):
+        self.assertEqual(self.play('''
+write("a", 2000)  # more than [notice] max_bytes: its lines are answered all the same
+reads("a", 1, 200); reads("a", 20, 100); reads("a", 20, 100); reads("a", 150, 100); reads("a", 201, 49)
+reads("a", 120, 130)
+write("c", 300); reads("c", 100, 100)
+out.append(read("c", 120, 60).split(". ")[0])
+write("b", 100)
+reads("b", 1, 60); reads("b", 50, 70); reads("b")         # all of it, though not at once
+reads("b", 10, 50); reads("b", 60, 41)                    # of what was given whole
+outside("b", "changed\\n"); reads("b", 10, 50); reads("b", 10, 50)
+'''), ["same", "lines", "same", "same", "same", "same", "same", "[Lines 120-179 previously read: " + str(self.work / "c"),
+       "same", "same", "notice", "same", "same", "same", "lines"])
+
+    def test_conversations(self):
+        """Another one, a sub-agent, after a compaction, forgotten: the real bytes."""
+        self.assertEqual(self.play('''
+write("a", 50)
+reads("a"); reads("a", conversation="c2"); reads("a", conversation="c1/side"); reads("a", conversation="c2"); reads("a")
+forget("PreCompact"); reads("a"); reads("a"); forget("SessionStart"); reads("a")
+forget("SubagentStart"); reads("a"); reads("a"); forget("SubagentStop"); reads("a"); reads("a")
+subprocess.run(["%s", "forget", "a"]); reads("a")
+write("r", 50); reads("r", 1, 30); subprocess.run(["%s", "forget", "r"]); reads("r", 1, 30)
+''' % (SEEN, SEEN)), ["same", "same", "same", "notice", "notice", "same", "notice", "same", "same", "same", "same", "notice", "same", "same", "same"])
+
+    def test_what_is_not_known(self):
+        """No answer, and no later one, where the tool gave other bytes than the file has."""
+        self.assertEqual(self.play(r'''
+open("crlf", "w", newline="").write("some words\r\n" * 90)
+def bent(**more):
+    response = given("a"); response["file"].update(more); return response
+write("a", 50)
+for response in (bent(content="x"), bent(totalLines=60), bent(startLine=2), bent(numLines=3), bent(content=None), {"type": "image", "file": {}}, {"type": "text"}, []):
+    reads("a", response=response)
+reads("a")
+crlf = given("crlf"); crlf["file"]["content"] = crlf["file"]["content"].replace("\r", "")
+for _ in range(2): reads("crlf", response=crlf)
+os.symlink("a", "link"); reads("link"); reads("a", response={"type": "file_unchanged", "file": {}})
+for name in ("/etc/passwd", "/dev/null", "/nonexistent", "."): reads(name, response=given("a"))
+'''), ["same"] * 11 + ["notice"] + ["text"] + ["same"] * 4)
+
+    def test_stub_of_the_agent(self):
+        """Claude Code says by itself that a file is unchanged; one who asks again after our answer gets the content."""
+        self.assertEqual(self.play(r'''
+stub = {"type": "file_unchanged", "file": {"filePath": os.path.abspath("a")}}
+stub_of_b = {"type": "file_unchanged", "file": {"filePath": os.path.abspath("b")}}
+write("a", 50); reads("a", response=stub); reads("a"); reads("a", response=stub); reads("a")
+text = read("a", response=stub); out.append(text == open("a").read())
+write("b", 90); reads("b", 10, 60); reads("b", 20, 40)
+out.append(read("b", 20, 40, response=stub_of_b) == "\n".join(open("b").read().split("\n")[19:59]))
+'''), ["same", "same", "same", "notice", True, "same", "lines", True])
+
+    def test_other_hooks(self):
+        """Where another hook may replace what the tool gives, it is not known what the model has."""
+        own = {"hooks": [{"type": "command", "command": "seen answer hook claude 2>/dev/null || :"}]}
+        theirs = {"hooks": [{"type": "command", "command": "mine"}]}
+        first, *others = (self.home / ".claude/settings.json", self.work / ".claude/settings.json", self.work / ".claude/settings.local.json")
+        skill = self.work / ".claude/skills/x/SKILL.md"
+        skill.parent.mkdir(parents=True)
+        cases = [(first, [own], {}, "notice"), (first, [own, {**theirs, "matcher": "Bash|Edit"}], {}, "notice"), (first, [own, theirs], {}, "same"),
+                 (first, [{**theirs, "matcher": "Edit|Read"}], {}, "same"), (first, [{**theirs, "matcher": "R.*"}], {}, "same"),
+                 (first, [own], {"enabledPlugins": {"x": True}}, "same"), *((place, [theirs], {}, "same") for place in others)]
+        script = "forget('SessionStart'); reads('a'); reads('a')\n"
+        steps = ["write('a', 50)\n"]
+        for place, groups, more, _ in cases:  # the agent's own writes: all in one run
+            text = json.dumps({"hooks": {"PostToolUse": groups}, **more})
+            steps.append(f"os.makedirs({str(place.parent)!r}, exist_ok=True); open({str(place)!r}, 'w').write({text!r}); {script}os.unlink({str(place)!r})\n")
+        steps.append(f"open({str(first)!r}, 'w').write('{{'); {script}os.unlink({str(first)!r})\n")
+        steps.append(f"open({str(skill)!r}, 'w').write('---\\nhooks:\\n  PostToolUse: x\\n---\\n'); {script}os.unlink({str(skill)!r})\n")
+        steps.append(script)
+        results = self.play("".join(steps))
+        self.assertEqual(results[::2], ["same"] * (len(cases) + 3))
+        self.assertEqual(results[1::2], [last for _, _, _, last in cases] + ["same", "same", "notice"])
+
+    def test_random(self):
+        """What the answers claim as known is so for a model that keeps what it was given."""
+        results = self.play(r'''
+random.seed(%d)
+names = ["f%%d" %% i for i in range(3)]
+for name in names: write(name, random.randrange(20, 120))
+has, counts = {}, {}  # (conversation, file): {line: text}, by the text that it was whole as, or None
+def apply(old, diff):
+    subprocess.run(["rm", "-rf", "%s"]); os.makedirs("%s")
+    open("%s/f", "w").write(old)
+    diff = diff.split("\n", 1)[1] + "\n"
+    subprocess.run(["patch", "-s", "%s/f"], input=diff.encode(), stdout=subprocess.DEVNULL)  # of another version it fails
+    return open("%s/f").read()
+for _ in range(%d):
+    name, conversation, act = random.choice(names), random.choice(["c1", "c1", "c2"]), random.random()
+    text = open(name).read(); lines = text.split("\n")
+    known = has.setdefault((conversation, name), {"whole": [], "parts": set()})
+    if act < 0.08: write(name, random.randrange(20, 120))
+    elif act < 0.2:
+        lines[random.randrange(len(lines) - 1)] = "changed %%f" %% random.random(); open(name, "w").write("\n".join(lines))
+    elif act < 0.23: outside(name, "by another %%f\n" %% random.random())
+    elif act < 0.26: forget("PreCompact"); has.clear()
+    else:
+        first, count = (1, None) if act < 0.6 else (random.randrange(1, len(lines)), random.randrange(1, 60))
+        got = read(name, first, count, conversation); what = kind(got)
+        counts[what] = counts.get(what, 0) + 1
+        asked = list(enumerate(lines, 1))[first - 1:][:count]
+        if what == "same":
+            if count is None: known["whole"].append(text)
+            known["parts"].update((text, number, line) for number, line in asked)
+        elif what == "diff": assert any(apply(old, got) == text for old in known["whole"]), got; known["whole"].append(text)
+        elif what == "notice": assert text in known["whole"] or all((text, n, l) in known["parts"] for n, l in asked[:-1]), (name, got)
+        else: assert text in known["whole"] or all((text, n, l) in known["parts"] for n, l in asked if n < len(lines)), (name, got)
+out.append(counts)
+''' % ((7,) + (self.top / "patched",) * 5 + (2000 if os.environ.get("SEEN_LONG") == "1" else 150,)))
+        self.assertGreater(min(results[0].get(what, 0) for what in ("notice", "lines", "diff", "same")), 0, results)
+
+
+class Edits(Answers):
+    def test_stale(self):
+        first, words, again, after, new = self.play(r'''
+write("a", 50); read("a")
+out.append(edit("a"))
+outside("a", "external\n"); out.append(edit("a")); out.append(edit("a", "Write", content="x"))
+read("a"); out.append(edit("a")); out.append(edit("new", "Write", content="x"))
+''')
+        self.assertEqual((first, after, new), (None, None, None))
+        path = str(self.work / "a")
+        self.assertTrue(words.startswith(path + " was modified since you last read it. Please read the file again.\n--- " + path), words)
+        self.assertIn("\n+external\n", words)
+        self.assertEqual(again, words)
+        (event,) = {(event["verdict"], event["reason"]) for event in map(json.loads, self.seen("log", "--session", "s", "--op", "guarded", "--json").stdout.splitlines())}
+        self.assertEqual(event, ("denied", "stale"))
+
+    def test_by_the_session(self):
+        """What its own commands, or it, made of a file is not stale; nor is a touch."""
+        self.assertEqual(self.play(r'''
+write("a", 50); read("a"); subprocess.run(["bash", "-c", "echo more >> a"]); out.append(edit("a"))
+os.utime("a", (1, 1)); out.append(edit("a")); write("a", 51); out.append(edit("a"))
+'''), [None, None, None])
+
+    def test_read_again_in_part(self):
+        """Who read some of it may edit it: else a file that is never given whole could not be edited."""
+        words, after = self.play('write("a", 50); read("a"); outside("a", "x\\n"); out.append(edit("a")); read("a", 1, 5); out.append(edit("a"))')
+        self.assertTrue(words)
+        self.assertIsNone(after)
+
+    def test_never_read(self):
+        (self.work / "a").write_text("theirs\n" * 9)
+        script = 'out.append(edit("a", "Write", content="x")); read("a"); out.append(edit("a", "Write", content="x"))'
+        self.assertEqual(self.play(script), [None, None])
+        (self.work / "b").write_text("theirs\n" * 9)
+        words, after = self.play(script.replace('"a"', '"b"'), "--read-before-write", "deny", "--session", "t")
+        self.assertEqual((words, after), (f"{self.work / 'b'} has not been read yet. Please read the file first.", None))
+
+
+if __name__ == "__main__":
+    unittest.main()

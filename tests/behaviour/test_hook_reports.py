@@ -1,0 +1,103 @@
+"""What an agent's hook reports of prompts and tool calls: events of the journal, and steps of the story."""
+import json
+import os
+import subprocess
+import unittest
+
+from driver import SEEN, Case
+from test_story import Story
+
+# What steps of an agent (test_story.py) begin with: it runs its hook as Claude Code does.
+HOOK = r'''
+def hook(event, tool=None, call=None, prompt="p1", words=None, conversation="c1", **tool_input):
+    document = {"session_id": conversation, "hook_event_name": event, "prompt_id": prompt}
+    if words: document["prompt"] = words
+    if tool: document.update(tool_name=tool, tool_use_id=call, tool_input=tool_input)
+    done = subprocess.run(["sh", "-c", "%s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (0, b""), done
+def called(tool, call, act, **more):
+    hook("PreToolUse", tool, call, **more)
+    act()
+    hook("PostToolUse", tool, call, **more)
+def write(name):
+    open(name, "a").write("more\n")
+def shell(command):
+    subprocess.run(["bash", "-c", "true && eval '%%s'" %% command])
+''' % SEEN
+
+
+class Reports(Story):
+    def test_steps_carry_their_tool_calls(self):
+        self.run_steps([HOOK + '''
+hook("UserPromptSubmit", words="make two files\\n")
+called("Edit", "t1", lambda: write("a"), file_path="/w/a")
+called("Edit", "t2", lambda: write("b"), file_path="/w/b")
+called("Bash", "t3", lambda: shell("echo x > c"), command="echo x > c")
+hook("UserPromptSubmit", prompt="p2", words="and one more")
+called("Write", "t4", lambda: write("d"), file_path="/w/d", prompt="p2", content="...")
+'''])
+        steps = self.steps()
+        self.assertEqual([(step["kind"], sorted(self.files(step)), step["tool_call"] and (
+            step["tool_call"]["id"], step["tool_call"]["tool"], step["tool_call"]["input"], step["tool_call"]["prompt_text"])) for step in steps], [
+                ("own_action", ["a"], ("t1", "Edit", "/w/a", "make two files\n")),
+                ("own_action", ["b"], ("t2", "Edit", "/w/b", "make two files\n")),
+                ("command", ["c"], ("t3", "Bash", "echo x > c", "make two files\n")),
+                ("own_action", ["d"], ("t4", "Write", "/w/d", "and one more"))])
+        self.assertEqual({step["tool_call"]["conversation"] for step in steps}, {"c1"})
+        story = self.seen("story", "--session", "s").stdout.decode()
+        words = [line.strip() for line in story.splitlines()]
+        self.assertLess(words.index(r"> make two files\n"), words.index("> and one more"))
+        self.assertRegex(story, r"(?m)^ +1 .* own  Edit /w/a$")
+        self.assertNotIn("answer hook", story)
+        # each by itself
+        self.seen("undo", "--session", "s", "--step", "2", code=0)
+        self.assertEqual(sorted(name for name in os.listdir(self.work) if len(name) == 1), ["a", "c", "d"])
+
+    def test_calls_at_once(self):
+        """A command belongs to the call that has its words; where nothing tells, to none."""
+        self.run_steps([HOOK + '''
+hook("PreToolUse", "Bash", "t1", command="echo one > a")
+hook("PreToolUse", "Bash", "t2", command="echo two > b")
+shell("echo two > b"); shell("echo one > a"); write("c"); shell("true; : > d")
+hook("PostToolUse", "Bash", "t1"); hook("PostToolUse", "Bash", "t2")
+write("e")
+hook("PreToolUse", "Edit", "t3", file_path="/w/f")  # fails, which is not reported
+hook("UserPromptSubmit", prompt="p2", words="next")
+called("Edit", "t4", lambda: write("g"), file_path="/w/g", prompt="p2")
+'''])
+        self.assertEqual([(sorted(self.files(step)), step["tool_call"] and step["tool_call"]["id"]) for step in self.steps()],
+                         [(["b"], "t2"), (["a"], "t1"), (["c"], None), (["d"], None), (["e"], None), (["g"], "t4")])
+
+    def test_events(self):
+        self.run_steps([HOOK + 'called("Bash", "t1", lambda: None, command="x" * 600 + chr(233) * 9)\n'])
+        lines = [json.loads(line) for line in self.seen("log", "--session", "s", "--json").stdout.splitlines()]
+        self.validate_by("log.schema.json", lines)
+        found = [line for line in lines if line["op"] == "reported"]
+        self.assertEqual([line["hook"] for line in found], ["PreToolUse", "PostToolUse"])
+        scopes = {line["of_scope"] for line in found}
+        self.assertEqual((len(scopes), None in scopes), (1, False))
+        self.assertEqual({(line["conversation"], line["prompt"], line["call"], line["tool"]) for line in found}, {("c1", "p1", "t1", "Bash")})
+        self.assertEqual(found[0]["input"], "x" * 512)
+        self.assertIn(b"PreToolUse Bash xxx", self.seen("log", "--session", "s", "--op", "tool").stdout)
+
+
+class Silent(Case):
+    def ask(self, data, *words, **more):
+        done = subprocess.run([SEEN, "answer", "hook", *(words or ("claude",))], input=data, env={**self.env, **more}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=20)
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+
+    def test_what_is_not_its_business(self):
+        good = json.dumps({"session_id": "c", "hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {"file_path": "/x"}}).encode()
+        self.ask(good)
+        self.ask(good, "another")
+        self.seen("run", "--session", "s", "--", "true", code=0)
+        (session,) = (directory for directory, _, names in os.walk(self.top) if "segment" in names)
+        for data in (good, b"", b"{", b"[]", b"null", b'{"session_id": 1}', b'{"session_id": "c"}', b"\xff" * 1000, b"[" * 100000):
+            self.ask(data, SEEN_SESSION=session)
+        self.ask(good, SEEN_SESSION="/nonexistent/x")
+        self.assertNotIn("reported", self.seen("log", "--session", "s", "--json").stdout.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,299 @@
+"""Git's state comes back as one unit: random sequences of git commands are undone, and git tells what it output before."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import LONG, SEEN, VIA, Session, short_form_by, wait_until
+from undoing import difference, tree
+from undoing_git import SETTINGS, GitMaker
+
+SEED = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEED", "1"))
+SEQUENCES = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEQUENCES", "3" if VIA == "preload" else "1"))
+STEPS = 8
+UNKNOWN = "Not currently on any branch."
+
+
+class Sequence:
+    """A session of git commands, each a step; undo to random points and back."""
+
+    def __init__(self, test, session, seed):
+        self.test, self.session, self.seed = test, session, seed
+        self.maker = GitMaker(session, seed)
+        self.random = self.maker.random
+        self.steps, self.states = [], [self.state()]
+
+    def state(self):
+        """(what git tells, the tree without git's directories)."""
+        gits = (b".git" + os.fsencode(os.sep), b"store.git" + os.fsencode(os.sep))
+        files = {path: entry for path, entry in tree(self.session.workspace, times=False).items()
+                 if not any((b"/" + path + b"/").count(b"/" + name) for name in gits)}
+        return self.maker.output(), files
+
+    def check(self, expected, *words):
+        result = self.session.seen(*words, "--session", self.session.name, check=False)
+        output, files = self.state()
+        about = "seed %d (%s), %s: %d %r\n%s" % (self.seed, self.maker.layout, " ".join(words), result.returncode, result.stderr[-1500:],
+                                               "\n".join("%d: %s" % pair for pair in enumerate(self.steps, 1)))
+        if UNKNOWN in expected[0]:  # git takes the place from the log, which was expired then; its entries stay since they came back
+            output = re.sub(r"HEAD detached (at|from) \S+", UNKNOWN, output)
+        before, now = expected[0].splitlines(), output.splitlines()
+        self.test.assertEqual(self.maker.problems(), "", about)
+        differ = [line for line in before if line not in now][:9], [line for line in now if line not in before][:9]
+        if differ != ([], []) or before != now:
+            self.test.fail("git output, tells: %r\n%s" % (differ, about))
+        differ = difference(expected[1], files)
+        if differ:
+            self.test.fail("wanted, found: %r\n%s" % (differ, about))
+        self.test.assertIn(result.returncode, (0, 1), about)
+        return result.returncode == 0
+
+    def run(self):
+        agent = self.session.agent()
+        for _ in range(STEPS):
+            self.steps.append(self.maker.command())
+            agent.shell(self.steps[-1] + "; true")
+            self.states.append(self.state())
+        agent.close()
+        if self.check(self.states[0], "undo", "--all"):
+            self.check(self.states[-1], "redo")
+        point = self.random.randrange(STEPS)
+        if self.check(self.states[point], "undo", "--since", str(point + 1)):
+            if self.random.random() < 0.5 and point and self.check(self.states[0], "undo", "--all"):
+                self.check(self.states[point], "redo")
+            self.check(self.states[-1], "redo")
+        for _ in range(self.random.randrange(1, 4)):
+            planned = self.session.seen("undo", "--last", "--dry-run", "--json", "--session", self.session.name, check=False)
+            if planned.returncode:
+                break
+            self.check(self.states[json.loads(planned.stdout)["step"] - 1], "undo", "--last")
+
+
+class GitCase(unittest.TestCase):
+    """A repository with the branches main and side, a session in it, and a person who works there, too."""
+
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        with open(os.path.join(self.session.directory, ".gitconfig"), "w") as file:
+            file.write(SETTINGS)
+        self.environment = self.session.environment
+        self.git("git init -q . && echo 1 > a && echo k > k && git add a k && git commit -qm one && git branch side && echo 2 > a && git commit -qam two && "
+                 "git checkout -q side && echo s > s && git add s && git commit -qm side && git checkout -q main && git config core.logAllRefUpdates true")
+
+    def git(self, script):
+        """By a person."""
+        result = subprocess.run(["bash", "-c", script], cwd=self.session.workspace, env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return result.stdout.decode()
+
+    def run_steps(self, *commands):
+        agent = self.session.agent()
+        for command in commands:
+            agent.shell(command)
+        agent.close()
+
+    def seen(self, code, *words):
+        result = self.session.seen(*words, "--session", self.session.name, check=False)
+        self.assertEqual(result.returncode, code, (result.stdout, result.stderr))
+        self.assertEqual(self.git("git fsck --full --no-dangling --no-progress"), "")
+        return result.stderr.decode()
+
+    def left(self, *words):
+        result = self.session.seen("undo", *words, "--dry-run", "--json", "--session", self.session.name, check=False)
+        return {(left["path"], left["kind"]) for left in json.loads(result.stdout)["left"]}
+
+    def head(self):
+        return self.git("git rev-parse HEAD; git symbolic-ref HEAD; git status --porcelain")
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+@short_form_by("preload")
+class Unit(GitCase):
+    def test_what_a_person_changed_since_keeps_all_of_it(self):
+        self.run_steps("git checkout -q side; echo more >> s; git commit -qam more; git branch -D main")
+        self.git("git commit -q --allow-empty -m person")
+        before = self.head()
+        left = self.left("--all")
+        self.assertIn((".git/refs/heads/side", "external"), left)
+        self.assertIn((".git/HEAD", "git"), left)
+        self.assertIn((".git/refs/heads/main", "git"), left)
+        self.assertIn("git's state comes back as a whole", self.seen(12, "undo", "--all"))
+        self.assertEqual(self.head().splitlines()[:2], before.splitlines()[:2])
+        self.assertEqual(self.session.read("a"), b"2\n")
+
+    def test_git_status_of_a_person_is_no_change(self):
+        """It writes the files' times into the index."""
+        before = self.head()
+        self.run_steps("echo 3 > a; git commit -qam three", "git rm -q a; git commit -qm gone; echo x > x; git add x")
+        for number in range(2):
+            os.utime(self.session.path("k"), (number, number))
+            self.assertEqual(self.git("git status --porcelain"), "A  x\n")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.head(), before)
+
+    def test_git_add_of_a_person_is_one(self):
+        self.run_steps("echo x > x; git add x")
+        self.git("echo y > y; git add y")
+        self.assertIn((".git/index", "external"), self.left("--all"))
+        self.seen(12, "undo", "--all")
+        self.assertIn("A  y", self.git("git status --porcelain"))
+
+    def test_a_repository_that_a_person_used_since_stays(self):
+        self.run_steps("git init -q new; cd new; echo a > a; git add a; git commit -qm a")
+        self.git("cd new; git branch mine")
+        self.seen(12, "undo", "--all")
+        self.assertEqual(self.git("cd new; git for-each-ref --format='%(refname)'; git fsck --no-dangling"), "refs/heads/main\nrefs/heads/mine\n")
+
+    def test_git_is_not_merged_as_text(self):
+        self.run_steps("git pack-refs --all")
+        self.git("git branch another; git pack-refs --all")
+        self.assertIn((".git/packed-refs", "external"), self.left("--all", "--merge"))
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+@short_form_by("preload")
+class Objects(GitCase):
+    PRUNE = "git reflog expire --expire=now --all; git prune --expire=now"
+
+    def test_a_branch_whose_commit_is_gone_is_listed_before(self):
+        self.run_steps("git branch -D side; echo other > a")
+        self.git(self.PRUNE)
+        self.assertEqual(self.left("--all"), {(".git/refs/heads/side", "object")})
+        for words in ("--dry-run",), (), ("--force",):
+            self.assertIn(".git/refs/heads/side is left as it is: a git object that it names is gone", self.seen(8, "undo", "--all", *words))
+        self.assertEqual(self.session.read("a"), b"2\n")
+        self.assertEqual(self.git("git for-each-ref --format='%(refname)'"), "refs/heads/main\n")
+
+    def test_a_stash_whose_commit_is_gone_keeps_all(self):
+        self.git("echo stashed > a; git stash -q")
+        self.run_steps("git stash drop -q; git checkout -q side")
+        self.git(self.PRUNE)
+        self.assertEqual(self.left("--all") & {(".git/refs/stash", "object"), (".git/HEAD", "git")}, {(".git/refs/stash", "object"), (".git/HEAD", "git")})
+        self.seen(8, "undo", "--all")
+        self.assertEqual(self.git("git symbolic-ref HEAD; git stash list"), "refs/heads/side\n")
+
+    def test_a_staged_content_that_is_gone_keeps_all(self):
+        self.git("echo staged > b; git add b")
+        self.run_steps("git reset -q; git checkout -q side")
+        self.git(self.PRUNE)
+        self.assertIn((".git/index", "object"), self.left("--all"))
+        self.seen(8, "undo", "--all")
+        self.assertEqual(self.git("git symbolic-ref HEAD"), "refs/heads/side\n")
+
+    def test_what_the_session_pruned_comes_back(self):
+        self.git("git gc -q; echo stashed > a; git stash -q")
+        before = self.head(), self.git("git stash list; git for-each-ref")
+        self.run_steps("git stash drop -q; git branch -D side; %s; git gc -q --prune=now" % self.PRUNE)
+        self.seen(0, "undo", "--all")
+        self.assertEqual((self.head(), self.git("git stash list; git for-each-ref")), before)
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+@short_form_by("preload")
+class Logs(GitCase):
+    def entries(self, name):
+        return self.git("cut -f2 .git/logs/" + name).splitlines()
+
+    def test_they_are_appended_to(self):
+        before = {name: self.entries(name) for name in ("HEAD", "refs/heads/main")}
+        self.run_steps("git commit -q --allow-empty -m three")
+        for words, message in (("undo", "--all"), "seen undo"), (("redo",), "seen redo"), (("undo", "--last"), "seen undo: step 1"):
+            tip = self.git("git rev-parse HEAD").strip()
+            self.seen(0, *words)
+            for name in before:
+                before[name] += ["commit: three"] if words == ("undo", "--all") else []
+                before[name].append(message)
+                self.assertEqual(self.entries(name), before[name])
+            self.assertEqual(self.git("git rev-parse HEAD@{1} main@{1}").split(), [tip, tip])
+        self.assertIn("nothing to undo", self.session.seen("undo", "--all", "--session", self.session.name, check=False).stderr.decode())
+
+    def test_what_was_expired_comes_back(self):
+        before = self.entries("HEAD")
+        self.run_steps("git reflog expire --expire=now --all; git commit -q --allow-empty -m three")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.entries("HEAD"), before + ["commit: three", "seen undo"])
+
+    def test_a_branch_has_its_log_again(self):
+        before = self.entries("refs/heads/side")
+        self.run_steps("git branch -D side; git branch new")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.entries("refs/heads/side"), before)
+        self.assertFalse(os.path.exists(self.session.path(".git/logs/refs/heads/new")))
+
+    def test_what_is_no_log_comes_and_goes_as_any_file(self):
+        self.session.write(".git/hooks/one", b"hook")
+        self.session.write(".git/hooks/two", b"hook")
+        cases = ("mv .git/hooks/one .git/logs/refs/heads/one", "mv .git/logs/HEAD .git/logs/HEAD.orig; echo x > .git/logs/HEAD",
+                 "mv .git/logs/refs out; mkdir .git/logs/refs", "cp .git/hooks/two .git/logs/three; mv .git/logs/three .git/logs/four; ln .git/hooks/two .git/logs/six")
+        for case in cases:
+            before = tree(self.session.workspace, times=False)
+            self.run_steps(case)
+            after = tree(self.session.workspace, times=False)
+            for expected, words in (before, ("undo", "--last")), (after, ("redo",)), (before, ("undo", "--last")):
+                self.assertEqual(self.session.seen(*words, "--session", self.session.name, check=False).stderr, b"", case)
+                self.assertEqual(difference(expected, tree(self.session.workspace, times=False)), [], (case, words))
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+@short_form_by("preload")
+class Locks(GitCase):
+    def test_a_lock_that_stays_refuses_the_undo(self):
+        self.run_steps("echo x > a; git commit -qam three")
+        after = self.head()
+        for name in ("index.lock", "HEAD.lock", "packed-refs.lock") if LONG else ("HEAD.lock",):
+            self.session.write(".git/" + name, b"")
+            said = self.seen(12, "undo", "--all")
+            self.assertEqual(said, "seen: nothing was changed: %s is there: a git program is at work, or was killed (remove the file then)\n" % self.session.path(".git/" + name))
+            self.assertEqual((self.head(), self.session.read("a")), (after, b"x\n"))
+            os.unlink(self.session.path(".git/" + name))
+        self.seen(0, "undo", "--all")
+        self.assertEqual([name for name in os.listdir(self.session.path(".git")) if name.endswith(".lock")], [])
+
+    def test_a_lock_that_goes_is_waited_for_and_what_its_program_did_stays(self):
+        self.run_steps("git branch -D side; echo x > x; git add x")
+        # As a git program that is at work: it takes the lock, and replaces the index.
+        with open(self.session.path(".git/index"), "rb") as file:
+            index = file.read()
+        self.git("echo y > y; git add y; mv .git/index ../index")
+        self.session.write(".git/index", index)
+        os.utime(self.session.path(".git/index"), (1, 1))
+        self.session.write(".git/index.lock", b"")
+        program = subprocess.Popen(["bash", "-c", "sleep 0.5; mv ../index .git/index; rm .git/index.lock"], cwd=self.session.workspace)
+        self.seen(12, "undo", "--all")
+        program.wait()
+        self.assertEqual(self.git("git status --porcelain"), "AD x\nA  y\n")
+
+    def test_a_lock_of_the_session_is_undone(self):
+        before = self.head()
+        self.run_steps("echo x > a; git commit -qam three; : > .git/index.lock")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.head(), before)
+
+    def test_an_undo_that_was_killed_takes_its_locks_over(self):
+        before = self.head()
+        self.run_steps("for i in $(seq 400); do echo $i > f$i; done; git add -A; git commit -qm many")
+        undo = subprocess.Popen([SEEN, "undo", "--all", "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(lambda: not os.path.exists(self.session.path("f7")) or undo.poll() is not None)
+        undo.kill()
+        undo.wait()
+        if os.path.exists(self.session.path(".git/index.lock")):
+            self.assertIn("File exists", self.git("git add a"))
+        self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
+        self.assertEqual(self.head(), before)
+        self.assertEqual(self.git("git fsck --no-dangling; ls .git/*.lock 2> /dev/null"), "")
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+class Random(unittest.TestCase):
+    def test_sequences_are_undone(self):
+        for seed in range(SEED, SEED + SEQUENCES):
+            with self.subTest(seed=seed):
+                session = Session()
+                try:
+                    Sequence(self, session, seed).run()
+                finally:
+                    session.close()
