@@ -30,8 +30,8 @@ static bool json, stat_only, given;
 
 static const struct option_spec SPECS[] = {
 	{ "--step", "N", "of this step alone (`seen story`)", NULL, &step },
-	{ "--since", "POINT", "from here on: a step's number, a time, or how long ago (10m)", NULL,
-	  &since },
+	{ "--since", "POINT",
+	  "from a step (12), a prompt (p2, or its words) or a time (10m ago) on", NULL, &since },
 	{ "--stat", NULL, "a table of files with their lines", &stat_only, NULL },
 	{ "--json", NULL, "one JSON document, seen/diff/1", &json, NULL },
 	{ "--session", "ID", "of this session; default: the newest of the workspace", NULL,

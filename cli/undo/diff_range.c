@@ -9,6 +9,7 @@
 #include "cli/base/message.h"
 #include "cli/undo/diff_excluded.h"
 #include "cli/undo/step_changes.h"
+#include "cli/undo/step_point.h"
 #include "cli/undo/tree_change.h"
 #include "tracker/path/decimal.h"
 
@@ -33,17 +34,10 @@ static int parse_since(const struct undo_session *session, const char *word,
 		       struct tree_range *range)
 {
 	struct step_point point;
-	int error = steps_point(&session->steps, word, &point);
+	int error = step_point_find(&session->steps, word, &point);
 
-	if (error == -ENOENT) {
-		message("there is no step %s: `seen story` lists them", word);
-		return EXIT_CODE_NOTHING;
-	}
-	if (error < 0) {
-		message("--since takes the number of a step, a time, or how long ago: 12, "
-			"\"2026-01-31 12:00\", 10m");
-		return EXIT_CODE_USAGE;
-	}
+	if (error < 0)
+		return step_point_explain(word, error);
 	range->from_time_ns = point.time_ns;
 	return EXIT_CODE_OK;
 }

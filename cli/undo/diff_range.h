@@ -10,7 +10,7 @@
 /* What of a session; both NULL: all. */
 struct diff_request {
 	const char *step;   /* number of a step */
-	const char *since;  /* as steps_point() takes it */
+	const char *since;  /* as step_point_find() takes it */
 	char *const *paths; /* absolute, ended by NULL; NULL: all */
 };
 

@@ -7,12 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/journal/event_filter.h"
 #include "cli/journal/journal_reader.h"
 #include "cli/journal/typed.h"
 #include "cli/session/session_life.h"
 #include "cli/undo/step_processes.h"
-#include "tracker/path/decimal.h"
 #include "tracker/process/hook_command.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/role.h"
@@ -570,23 +568,7 @@ void steps_running(const struct steps *steps, const struct session *session, boo
 	}
 }
 
-int steps_point(const struct steps *steps, const char *word, struct step_point *ret_point)
+const struct step_calls *steps_calls(const struct steps *steps)
 {
-	struct timespec now;
-	uint64_t number;
-
-	const char *end = decimal_parse(word, &number);
-	if (end && !*end) {
-		const struct step *step = number <= UINT32_MAX
-						  ? steps_numbered(steps, (uint32_t)number)
-						  : NULL;
-		if (!step)
-			return -ENOENT;
-		*ret_point = (struct step_point){ step->number, step->begin_ns };
-		return 0;
-	}
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	*ret_point = (struct step_point){ .number = 0 };
-	return event_filter_time(word, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-				 &ret_point->time_ns);
+	return &steps->table->processes.calls;
 }

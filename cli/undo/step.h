@@ -53,8 +53,8 @@ struct step {
 	/* Command: as it was typed; of a shell the words behind -c.  Own action: the actor's
 	 * arguments.  Cut after STEP_TEXT_BYTES; bytes of others; owned, never NULL. */
 	char *text;
-	/* the tool call that it belongs to, and its prompt; NULL: no hook reported one.  Borrowed
-	 * from the steps */
+	/* the tool call that it belongs to, and its prompt, which may be known without the call;
+	 * NULL: no hook reported one.  Borrowed from the steps */
 	const struct step_call *call, *prompt;
 };
 
@@ -102,17 +102,7 @@ const struct step *steps_of_caller(const struct steps *steps);
  * ret_running: one for each step, in their order. */
 void steps_running(const struct steps *steps, const struct session *session, bool *ret_running);
 
-/* A point in the session, as `--since` takes it. */
-struct step_point {
-	/* Everything from this step on is behind the point; 0: by time. */
-	uint32_t number;
-	uint64_t time_ns; /* Realtime; changes at this time and later are behind the point. */
-};
-
-/* steps_point(): what `--since WORD` means: the number of a step, else a time, as
- * event_filter_time() takes it (RFC 3339; "YYYY-MM-DD HH:MM[:SS]" in UTC; `10m`: so long ago).
- *
- * Returns 0; -ENOENT: a number that no step has; -EINVAL: neither. */
-int steps_point(const struct steps *steps, const char *word, struct step_point *ret_point);
+/* steps_calls(): the prompts and tool calls that hooks reported.  Borrowed from the steps. */
+const struct step_calls *steps_calls(const struct steps *steps);
 
 #endif

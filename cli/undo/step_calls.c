@@ -40,7 +40,7 @@ static void finish_calls(const struct step_calls *calls, const struct event *eve
 		struct step_call *call = &calls->calls[i - 1];
 		if (!is_same(call->conversation, text_of(event, REPORTED_CONVERSATION)))
 			continue;
-		if (!call->call)
+		if (call->number)
 			return; /* the prompt before */
 		if (!call->end_ns)
 			call->end_ns = event->time_realtime_ns;
@@ -60,12 +60,13 @@ int step_calls_add(struct step_calls *calls, const struct event *event)
 {
 	const char *hook = text_of(event, REPORTED_HOOK);
 	bool fits = true, ends = hook && strncmp(hook, "Post", 4) == 0;
+	bool is_prompt = !text_of(event, REPORTED_CALL) && !text_of(event, REPORTED_TOOL);
 
 	if (ends) {
 		finish_call(calls, event);
 		return 0;
 	}
-	if (!text_of(event, REPORTED_CALL))
+	if (is_prompt)
 		finish_calls(calls, event);
 	if (calls->count == calls->capacity) {
 		size_t wanted = calls->capacity ? 2 * calls->capacity : 32;
@@ -82,6 +83,7 @@ int step_calls_add(struct step_calls *calls, const struct event *event)
 		.call = copy(event, REPORTED_CALL, &fits),
 		.tool = copy(event, REPORTED_TOOL, &fits),
 		.input = copy(event, REPORTED_INPUT, &fits),
+		.number = is_prompt ? ++calls->prompts : 0,
 	};
 	return fits ? 0 : -ENOMEM;
 }
@@ -138,15 +140,47 @@ static const struct step_call *call_of_command(const struct step_calls *calls, u
 	return found ? found : call_at(calls, begin_ns);
 }
 
+/* By the agent's id of it, which a sub-agent's calls may carry too; where it gives none, the last one
+ * of the conversation.  NULL: not known. */
 static const struct step_call *prompt_of(const struct step_calls *calls,
 					 const struct step_call *call)
 {
-	for (size_t i = calls->count; i > 0; i--) {
-		const struct step_call *prompt = &calls->calls[i - 1];
-		if (!prompt->call && prompt->prompt && is_same(prompt->prompt, call->prompt) &&
-		    is_same(prompt->conversation, call->conversation))
-			return prompt;
+	const struct step_call *found = NULL;
+
+	for (size_t i = 0; i < calls->count && calls->calls[i].begin_ns <= call->begin_ns; i++) {
+		const struct step_call *prompt = &calls->calls[i];
+		bool is_own = is_same(prompt->conversation, call->conversation);
+		if (!prompt->number)
+			continue;
+		if (call->prompt ? prompt->prompt && is_same(prompt->prompt, call->prompt) : is_own)
+			found = prompt;
+		if (found == prompt && call->prompt && is_own)
+			return found;
 	}
+	return found;
+}
+
+/* The prompt of all calls that had begun and not ended; NULL: none, or several. */
+static const struct step_call *prompt_at(const struct step_calls *calls, uint64_t time_ns)
+{
+	const struct step_call *found = NULL;
+
+	for (size_t i = 0; i < calls->count && calls->calls[i].begin_ns <= time_ns; i++) {
+		if (!covers(&calls->calls[i], time_ns))
+			continue;
+		const struct step_call *prompt = prompt_of(calls, &calls->calls[i]);
+		if (!prompt || (found && prompt != found))
+			return NULL;
+		found = prompt;
+	}
+	return found;
+}
+
+const struct step_call *step_calls_prompt(const struct step_calls *calls, uint32_t number)
+{
+	for (size_t i = 0; number && i < calls->count; i++)
+		if (calls->calls[i].number == number)
+			return &calls->calls[i];
 	return NULL;
 }
 
@@ -159,6 +193,7 @@ void step_calls_assign(const struct step_calls *calls, struct step *steps, size_
 		step->call = step->kind == STEP_OWN
 				     ? call_at(calls, step->begin_ns)
 				     : call_of_command(calls, step->begin_ns, step->text);
-		step->prompt = step->call ? prompt_of(calls, step->call) : NULL;
+		step->prompt = step->call ? prompt_of(calls, step->call)
+					  : prompt_at(calls, step->begin_ns);
 	}
 }

@@ -135,16 +135,16 @@ static const char *text_of(const struct step *step, char ret_text[STEP_TEXT_BYTE
 	return ret_text;
 }
 
-/* The prompt that the steps below belong to. */
+/* The prompt that the steps below belong to, and its name for --since. */
 static void print_prompt(struct sheet *sheet, const struct step_call *prompt)
 {
-	if (!prompt->input)
-		return;
+	char number[STORY_WORD_BYTES], *words = NULL;
+
+	(void)snprintf(number, sizeof(number), "p%u", prompt->number);
+	sheet_cell(sheet, number);
 	sheet_cell(sheet, "");
 	sheet_cell(sheet, "");
-	sheet_cell(sheet, "");
-	char *words = NULL;
-	if (asprintf(&words, "> %s", prompt->input) >= 0)
+	if (asprintf(&words, "> %s", prompt->input ? prompt->input : "") >= 0)
 		name_command(sheet, words);
 	free(words);
 	sheet_finish(sheet);
@@ -302,7 +302,8 @@ static json_t *file_json(const struct story_file *file)
 json_t *story_call_json(const struct step *step)
 {
 	const struct step_call *call = step->call;
-	json_t *object = call ? json_object() : json_null();
+	const struct step_call *prompt = step->prompt;
+	json_t *object = call || prompt ? json_object() : json_null();
 	const struct {
 		const char *name, *text;
 	} members[] = {
@@ -310,14 +311,19 @@ json_t *story_call_json(const struct step *step)
 		{ "tool", call ? call->tool : NULL },
 		{ "input", call ? call->input : NULL },
 		{ "conversation", call ? call->conversation : NULL },
-		{ "prompt", call ? call->prompt : NULL },
-		{ "prompt_text", step->prompt ? step->prompt->input : NULL },
+		{ "prompt", prompt && prompt->prompt ? prompt->prompt
+			    : call                   ? call->prompt
+						     : NULL },
+		{ "prompt_text", prompt ? prompt->input : NULL },
 	};
 
-	for (size_t i = 0; call && i < sizeof(members) / sizeof(members[0]); i++)
+	for (size_t i = 0; json_is_object(object) && i < sizeof(members) / sizeof(members[0]); i++)
 		(void)json_object_set_new(object, members[i].name,
 					  members[i].text ? text_json(members[i].text)
 							  : json_null());
+	if (json_is_object(object))
+		(void)json_object_set_new(object, "prompt_number",
+					  prompt ? json_integer(prompt->number) : json_null());
 	return object;
 }
 

@@ -15,6 +15,7 @@
 
 #include "cli/undo/operation.h"
 #include "cli/undo/step.h"
+#include "cli/undo/step_point.h"
 #include "cli/undo/tree_change.h"
 
 struct undo_ranges {

@@ -107,7 +107,7 @@ static int choose_step(struct undo_run *run)
 		code = choose_last(run);
 	} else if (!run->session.steps.count) {
 		code = no_step(run, true);
-	} else if (steps_point(&run->session.steps, word, &point) < 0 || point.number == 0) {
+	} else if (step_point_find(&run->session.steps, word, &point) < 0 || point.number == 0) {
 		message("%s: no step of this session; `seen story` lists them", word);
 		code = EXIT_CODE_NOTHING;
 	} else {
@@ -134,11 +134,9 @@ static int choose(struct undo_run *run)
 		return EXIT_CODE_OK;
 	if (!request->since)
 		return choose_step(run);
-	int error = steps_point(&run->session.steps, request->since, &point);
-	if (error < 0) {
-		message("%s: neither a step of this session nor a time", request->since);
-		return EXIT_CODE_USAGE;
-	}
+	int error = step_point_find(&run->session.steps, request->since, &point);
+	if (error < 0)
+		return step_point_explain(request->since, error);
 	undo_range_since(&run->ranges, &point, &run->range);
 	return EXIT_CODE_OK;
 }

@@ -45,8 +45,8 @@ called("Write", "t4", lambda: write("d"), file_path="/w/d", prompt="p2", content
                 ("own_action", ["d"], ("t4", "Write", "/w/d", "and one more"))])
         self.assertEqual({step["tool_call"]["conversation"] for step in steps}, {"c1"})
         story = self.seen("story", "--session", "s").stdout.decode()
-        words = [line.strip() for line in story.splitlines()]
-        self.assertLess(words.index(r"> make two files\n"), words.index("> and one more"))
+        words = [" ".join(line.split()) for line in story.splitlines()]
+        self.assertLess(words.index(r"p1 > make two files\n"), words.index("p2 > and one more"))
         self.assertRegex(story, r"(?m)^ +1 .* own  Edit /w/a$")
         self.assertNotIn("answer hook", story)
         # each by itself
@@ -67,6 +67,47 @@ called("Edit", "t4", lambda: write("g"), file_path="/w/g", prompt="p2")
 '''])
         self.assertEqual([(sorted(self.files(step)), step["tool_call"] and step["tool_call"]["id"]) for step in self.steps()],
                          [(["b"], "t2"), (["a"], "t1"), (["c"], None), (["d"], None), (["e"], None), (["g"], "t4")])
+
+    PROMPTS = HOOK + """
+hook("UserPromptSubmit", words="make two files")
+called("Edit", "t1", lambda: write("a"), file_path="/w/a")
+called("Bash", "t2", lambda: shell("echo x > b"), command="echo x > b")
+hook("UserPromptSubmit", prompt="p-two", words="make another")
+called("Task", "t3", lambda: None, prompt="p-two")
+called("Edit", "t4", lambda: write("a"), file_path="/w/a", prompt="p-two", conversation="side")
+called("Bash", "t5", lambda: shell("echo y >> b"), command="echo y >> b", prompt="p-two")
+hook("UserPromptSubmit", prompt=None, words="an agent without ids of prompts")
+called("Write", "t6", lambda: write("c"), file_path="/w/c", prompt=None)
+hook("PreToolUse", "Write", "t7", prompt=None); hook("PreToolUse", "Write", "t8", prompt=None)
+write("d")  # by one of two calls, of one prompt
+hook("PostToolUse", "Write", "t7", prompt=None); hook("PostToolUse", "Write", "t8", prompt=None)
+"""
+
+    def test_since_prompt(self):
+        """A prompt is named by its number, its id or its words; of a sub-agent's calls it is their agent's."""
+        self.run_steps([self.PROMPTS])
+        self.assertEqual([(sorted(self.files(step)), step["tool_call"]["id"], step["tool_call"]["prompt_number"], step["tool_call"]["prompt"])
+                          for step in self.steps()], [
+            (["a"], "t1", 1, "p1"), (["b"], "t2", 1, "p1"), (["a"], "t4", 2, "p-two"), (["b"], "t5", 2, "p-two"), (["c"], "t6", 3, None),
+            (["d"], None, 3, None)])
+        patches = {word: self.seen("diff", "--session", "s", "--since", word, code=0).stdout for word in ("p2", "p-two", "make a", "make another")}
+        self.assertEqual(len(set(patches.values())), 1, patches)
+        self.assertEqual(patches["p2"].count(b"diff --git"), 4)
+        self.assertNotIn(b"+x", patches["p2"])
+        self.assertIn(b"+y", patches["p2"])
+        for word, code, words in (("p9", 1, "no prompt p9"), ("p0", 1, "no prompt"), ("make", 2, "several prompts"), ("pancake", 2, "--since takes"), ("", 2, "--since takes")):
+            for command in ("diff", "undo"):
+                self.assertIn(words, self.seen(command, "--session", "s", "--since", word, code=code).stderr.decode())
+        blame = self.json("blame", "a", "--session", "s")
+        self.assertEqual([blame["origins"][origin]["tool_call"]["prompt_number"] for origin in blame["lines"]], [1, 2])
+        self.seen("undo", "--session", "s", "--since", "p3", code=0)
+        self.assertEqual(sorted(name for name in os.listdir(self.work) if len(name) == 1), ["a", "b"])
+        self.seen("undo", "--session", "s", "--since", "make another", code=0)
+        self.assertEqual(((self.work / "a").read_text(), (self.work / "b").read_text()), ("more\n", "x\n"))
+        self.seen("redo", "--session", "s", code=0)
+        self.assertEqual((self.work / "b").read_text(), "x\ny\n")
+        self.seen("undo", "--session", "s", "--since", "p1", code=0)
+        self.assertEqual([name for name in os.listdir(self.work) if len(name) == 1], [])
 
     def test_events(self):
         self.run_steps([HOOK + 'called("Bash", "t1", lambda: None, command="x" * 600 + chr(233) * 9)\n'])

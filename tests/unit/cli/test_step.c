@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cli/undo/step.h"
+#include "cli/undo/step_point.h"
 #include "journal_file.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/tables.h"
@@ -232,15 +233,15 @@ Test(step, points_are_numbers_or_times)
 	(void)START(10, 1, ROLE_TOOL, "rm\0x");
 	cr_assert_eq(steps_read(path, NULL, &steps), 0);
 
-	cr_assert_eq(steps_point(&steps, "1", &point), 0);
+	cr_assert_eq(step_point_find(&steps, "1", &point), 0);
 	cr_assert_eq(point.number, 1);
 	cr_assert_eq(point.time_ns, steps.steps[0].begin_ns);
-	cr_assert_eq(steps_point(&steps, "2", &point), -ENOENT);
-	cr_assert_eq(steps_point(&steps, "0", &point), -ENOENT);
-	cr_assert_eq(steps_point(&steps, "1970-01-01T00:00:01Z", &point), 0);
+	cr_assert_eq(step_point_find(&steps, "2", &point), -ENOENT);
+	cr_assert_eq(step_point_find(&steps, "0", &point), -ENOENT);
+	cr_assert_eq(step_point_find(&steps, "1970-01-01T00:00:01Z", &point), 0);
 	cr_assert_eq(point.number, 0);
 	cr_assert_eq(point.time_ns, 1000000000);
-	cr_assert_eq(steps_point(&steps, "5x", &point), -EINVAL);
+	cr_assert_eq(step_point_find(&steps, "5x", &point), -EINVAL);
 }
 
 Test(step, no_journal_has_none)
