@@ -20,7 +20,7 @@ LAYERS = (
     "tracker/sys", "tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer",
     "tracker/guard",
     "shim/call", "shim/start", "shim/keep", "shim/preload", "shim/supervise",
-    "cli/base", "cli/screen", "cli/session", "cli/journal", "cli/agents", "cli/files", "cli/undo", "cli/export", "cli/replay", "cli/report", "cli/top",
+    "cli/base", "cli/screen", "cli/session", "cli/journal", "cli/agents", "cli/files", "cli/undo", "cli/hooks", "cli/export", "cli/replay", "cli/report", "cli/top",
     "cli/run", "cli",
 )
 # A layer above that may not be used all the same.
@@ -40,6 +40,7 @@ EXPORT_FORMATS = table(r"FORMAT\((\w+)\)", "cli/export/export.h")
 WITHOUT_HEADER = (
     (r"cli/main\.c|cli/.*/cmd_\w+\.c", "commands: cli/command.h is the table of them"),
     (r"cli/agents/demo_agent\.c", "a program"),
+    (r"cli/hooks/adapter_\w+\.c", "adapters: adapter.h is the table of them"),
     (rf"cli/export/export_({EXPORT_FORMATS})\.c", "formats: cli/export/export.h is the table of them"),
     (r"cli/replay/transcript_(claude|codex|journal|messages|openhands|pi|swe_agent)\.c", "formats: transcript_formats.h is the table of them"),
     (r"shim/preload/attach\.c", "begins a process: the loader calls it, nobody else"),

@@ -17,7 +17,7 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/files/answer_diff.h"
-#include "cli/files/hook.h"
+#include "cli/hooks/hook.h"
 #include "cli/session/session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents_name.h"

@@ -1,13 +1,15 @@
 /* Hooks of agents: see hook.h. */
-#include "cli/files/hook.h"
+#include "cli/hooks/hook.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/text.h"
-#include "cli/files/hook_answer.h"
-#include "cli/files/hook_input.h"
+#include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_agent.h"
+#include "cli/hooks/hook_input.h"
+#include "cli/hooks/hook_read.h"
+#include "cli/hooks/hook_write.h"
 #include "cli/journal/reported.h"
 #include "cli/session/ancestry.h"
 #include "cli/session/session.h"
@@ -26,35 +28,28 @@ static void record(struct journal *journal, uint64_t scope_id, const struct hook
 }
 
 /* Writes what the agent is to take up.  Where that cannot be written whole, it is no JSON, and
- * ignored.  answer: its reference is taken over. */
-static void write_answer(const char *event, json_t *answer)
+ * ignored.  answer: its reference is taken over; NULL: nothing. */
+static void write_answer(json_t *answer)
 {
-	json_t *document = NULL;
-
-	if (!answer)
-		return;
-	(void)json_object_set_new(answer, "hookEventName", json_string(event));
-	document = json_pack("{s:o}", "hookSpecificOutput", answer);
-	if (document)
-		(void)json_dumpf(document, stdout, JSON_COMPACT);
+	if (answer)
+		(void)json_dumpf(answer, stdout, JSON_COMPACT);
 	(void)fflush(stdout);
-	json_decref(document);
+	json_decref(answer);
 }
 
 /* What the agent is answered, a new reference; NULL: nothing. */
 static json_t *answer(const struct hook_agent *agent, const struct hook_input *input)
 {
-	if (strcmp(input->event, "PostToolUse") == 0) {
-		json_t *given = hook_answer_read(agent, input);
-		return given ? json_pack("{s:o}", "updatedToolOutput", given) : NULL;
+	switch (input->moment) {
+	case HOOK_BEFORE_TOOL:
+		return hook_answer_write(agent, input);
+	case HOOK_AFTER_TOOL:
+		return hook_answer_read(agent, input);
+	case HOOK_PROMPT:
+	case HOOK_OTHER:
+		break;
 	}
-	char *refused = strcmp(input->event, "PreToolUse") == 0 ? hook_answer_write(agent, input)
-								: NULL;
-	json_t *made = refused ? json_pack("{s:s, s:o}", "permissionDecision", "deny",
-					   "permissionDecisionReason", text_json(refused))
-			       : NULL;
-	free(refused);
-	return made;
+	return NULL;
 }
 
 /* A session that the hook runs in; the journal is written before the agent goes on. */
@@ -72,22 +67,24 @@ static void handle(const struct session *session, const struct hook_input *input
 		(void)pack_boundary(&session->segment, input->tool ? PACK_TOOL : PACK_PROMPT);
 	(void)session_map_journal(session, &journal);
 	record(&journal, agent.scope_id, input);
-	write_answer(input->event, answer(&agent, input));
+	write_answer(answer(&agent, input));
 	journal_unmap(&journal);
 }
 
 void hook_run(const char *agent)
 {
+	const struct hook_adapter *adapter = hook_adapter_find(agent);
 	char name[SEGMENT_PATH_BYTES];
 	struct hook_input input;
 	struct session session;
 
+	if (!adapter)
+		return;
 	/* A name alone would need the configuration; `seen run` and the library leave the
 	 * directory.  What is written is read in any case: an agent may take a closed pipe for a
 	 * failure. */
-	if (hook_input_read(&input) && strcmp(agent, "claude") == 0 &&
-	    ancestry_session(name, sizeof(name)) && name[0] == '/' &&
-	    session_open(NULL, name, &session) == 0) {
+	if (hook_input_read(adapter, &input) && ancestry_session(name, sizeof(name)) &&
+	    name[0] == '/' && session_open(NULL, name, &session) == 0) {
 		handle(&session, &input);
 		session_close(&session);
 	}

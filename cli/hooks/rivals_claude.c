@@ -1,5 +1,5 @@
-/* Other hooks: see hook_rivals.h. */
-#include "cli/agents/hook_rivals.h"
+/* Other hooks: see rivals_claude.h. */
+#include "cli/hooks/rivals_claude.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -147,7 +147,7 @@ static bool names_settings(uint32_t pid)
 	return found;
 }
 
-bool hook_rivals_are(const char *tool, const char *directory, uint32_t agent_pid)
+bool rivals_claude_are(const char *tool, const char *directory, uint32_t agent_pid)
 {
 	const char *project = getenv("CLAUDE_PROJECT_DIR");
 	char path[PATH_MAX];

@@ -1,0 +1,115 @@
+/* Claude Code: its hooks' form.  updatedToolOutput has the shape of tool_response. */
+#include <string.h>
+
+#include "cli/base/text.h"
+#include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_input.h"
+#include "cli/hooks/rivals_claude.h"
+
+static const struct hook_event EVENTS[] = {
+	{ "UserPromptSubmit", HOOK_PROMPT },
+	{ "PreToolUse", HOOK_BEFORE_TOOL },
+	{ "PostToolUse", HOOK_AFTER_TOOL },
+	{ NULL, HOOK_OTHER },
+};
+
+static const struct hook_tool TOOLS[] = {
+	{ "Read", HOOK_TOOL_READ, "file_path", "offset", NULL, "limit", NULL },
+	{ "Edit", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
+	{ "MultiEdit", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
+	{ "NotebookEdit", HOOK_TOOL_EDIT, "notebook_path", NULL, NULL, NULL, NULL },
+	{ "Write", HOOK_TOOL_WRITE, "file_path", NULL, NULL, NULL, "content" },
+	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+};
+
+/* Are these the lines that the output names, byte for byte? */
+static bool is_shown(const json_t *file, const char *bytes, size_t length,
+		     struct file_lines *ret_lines)
+{
+	const json_t *content = json_object_get(file, "content");
+	json_int_t first = json_integer_value(json_object_get(file, "startLine"));
+	json_int_t count = json_integer_value(json_object_get(file, "numLines"));
+	json_int_t total = json_integer_value(json_object_get(file, "totalLines"));
+	struct file_lines *lines = ret_lines;
+
+	return json_is_string(content) && first > 0 && count > 0 &&
+	       file_lines_find(bytes, length, (uint64_t)first, (uint64_t)count, lines) &&
+	       lines->count == (uint64_t)count && lines->total == (uint64_t)total &&
+	       lines->length == json_string_length(content) &&
+	       memcmp(lines->bytes, json_string_value(content), lines->length) == 0;
+}
+
+static enum hook_shown shown(const struct hook_input *input, const char *bytes, size_t length,
+			     struct file_lines *ret_lines)
+{
+	const char *type = json_string_value(json_object_get(input->tool_output, "type"));
+	const json_t *file = json_object_get(input->tool_output, "file");
+
+	if (type && strcmp(type, "file_unchanged") == 0)
+		return HOOK_SHOWN_UNCHANGED;
+	if (!type || strcmp(type, "text") != 0)
+		return HOOK_SHOWN_NOTHING;
+	return is_shown(file, bytes, length, ret_lines) ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
+}
+
+static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
+{
+	return rivals_claude_are(input->tool, input->directory, agent_pid);
+}
+
+/* answer: its reference is taken over. */
+static json_t *document_of(const struct hook_input *input, json_t *answer)
+{
+	if (!answer)
+		return NULL;
+	(void)json_object_set_new(answer, "hookEventName", json_string(input->event));
+	return json_pack("{s:o}", "hookSpecificOutput", answer);
+}
+
+static json_t *replace(const struct hook_input *input, const struct hook_text *text)
+{
+	const json_t *file = json_object_get(input->tool_output, "file");
+	const char *path = json_string_value(json_object_get(file, "filePath"));
+	const struct file_lines *lines = text->lines;
+	uint64_t count = file_lines_count(text->bytes, text->length);
+
+	return document_of(input,
+			   json_pack("{s:{s:s, s:{s:s, s:s%, s:I, s:I, s:I}}}", "updatedToolOutput",
+				     "type", "text", "file", "filePath", path ? path : input->path,
+				     "content", text->bytes, text->length, "numLines",
+				     (json_int_t)count, "startLine",
+				     (json_int_t)(lines ? lines->first : 1), "totalLines",
+				     (json_int_t)(lines ? lines->total : count)));
+}
+
+static json_t *refuse(const struct hook_input *input, const char *reason)
+{
+	return document_of(input, json_pack("{s:s, s:o}", "permissionDecision", "deny",
+					    "permissionDecisionReason", text_json(reason)));
+}
+
+static json_t *add(const struct hook_input *input, const char *text)
+{
+	return document_of(input, json_pack("{s:o}", "additionalContext", text_json(text)));
+}
+
+const struct hook_adapter hook_adapter_claude = {
+	.agent = "claude",
+	.members = { .event = "hook_event_name",
+		     .directory = "cwd",
+		     .conversation = "session_id",
+		     .sub_agent = "agent_id",
+		     .prompt = "prompt_id",
+		     .words = "prompt",
+		     .call = "tool_use_id",
+		     .tool = "tool_name",
+		     .tool_input = "tool_input",
+		     .tool_output = "tool_response" },
+	.events = EVENTS,
+	.tools = TOOLS,
+	.shown = shown,
+	.may_differ = may_differ,
+	.replace = replace,
+	.refuse = refuse,
+	.add = add,
+};

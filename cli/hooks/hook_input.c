@@ -1,0 +1,149 @@
+/* The input of a hook: see hook_input.h. */
+#include "cli/hooks/hook_input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { INPUT_BYTES_MAX = 64 << 20, INPUT_BYTES_FIRST = 64 << 10 };
+
+/* Reads all that there is.  NULL: too long, an error, or no memory.  The caller frees it. */
+static char *read_whole(size_t *ret_length)
+{
+	size_t capacity = INPUT_BYTES_FIRST, length = 0;
+	char *bytes = malloc(capacity);
+	ssize_t got = 1;
+
+	while (bytes && got != 0 && length < INPUT_BYTES_MAX) {
+		if (length == capacity) {
+			capacity *= 2;
+			char *more = realloc(bytes, capacity);
+			if (!more)
+				break;
+			bytes = more;
+		}
+		got = read(STDIN_FILENO, bytes + length, capacity - length);
+		if (got < 0 && errno != EINTR)
+			break;
+		length += got > 0 ? (size_t)got : 0;
+	}
+	if (bytes && got == 0) {
+		*ret_length = length;
+		return bytes;
+	}
+	free(bytes);
+	return NULL;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = name ? json_string_value(json_object_get(object, name)) : NULL;
+	return text && text[0] ? text : NULL;
+}
+
+static const char *first_of(const json_t *object, const char *const *names)
+{
+	const char *text = NULL;
+
+	for (; *names && !text; names++)
+		text = text_of(object, *names);
+	return text;
+}
+
+static const json_t *value_of(const json_t *object, const char *name)
+{
+	return name ? json_object_get(object, name) : NULL;
+}
+
+/* What the tool is about: for a person who reads the journal. */
+static const char *input_of(const struct hook_input *input)
+{
+	static const char *const WORDS[] = { "file_path",   "filePath", "notebook_path", "command",
+					     "pattern",     "path",     "url",           "query",
+					     "description", NULL };
+
+	if (!input->tool)
+		return input->words;
+	return input->file ? input->file : first_of(input->tool_input, WORDS);
+}
+
+/* The file of a tool that is known. */
+static void read_tool(struct hook_input *input)
+{
+	const struct hook_tool *tool = hook_tool_find(input->adapter, input->tool);
+	const char *file = tool ? text_of(input->tool_input, tool->file) : NULL;
+	int length = 0;
+
+	input->known_tool = tool;
+	input->file = file;
+	if (file && file[0] == '/')
+		length = snprintf(input->path, sizeof(input->path), "%s", file);
+	else if (file && input->directory && input->directory[0] == '/')
+		length = snprintf(input->path, sizeof(input->path), "%s/%s", input->directory,
+				  file);
+	if (length >= (int)sizeof(input->path))
+		input->path[0] = '\0';
+}
+
+bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_input)
+{
+	const struct hook_members *members = &adapter->members;
+	struct hook_input *input = ret_input;
+	struct stat stat;
+	size_t length = 0;
+
+	*input = (struct hook_input){ .adapter = adapter };
+	if (fstat(STDIN_FILENO, &stat) < 0 || S_ISCHR(stat.st_mode))
+		return false;
+	char *bytes = read_whole(&length);
+	json_t *document = bytes ? json_loadb(bytes, length, 0, NULL) : NULL;
+	free(bytes);
+	input->document = document;
+	input->event = text_of(document, members->event);
+	input->moment = hook_event_moment(adapter, input->event);
+	input->directory = text_of(document, members->directory);
+	input->conversation = text_of(document, members->sub_agent);
+	input->is_sub_agent = input->conversation;
+	if (!input->is_sub_agent)
+		input->conversation = text_of(document, members->conversation);
+	input->prompt = text_of(document, members->prompt);
+	input->words = text_of(document, members->words);
+	input->call = text_of(document, members->call);
+	input->tool = text_of(document, members->tool);
+	input->tool_input = value_of(document, members->tool_input);
+	input->tool_output = value_of(document, members->tool_output);
+	read_tool(input);
+	input->input = input_of(input);
+	return input->event && input->conversation;
+}
+
+void hook_input_free(struct hook_input *input)
+{
+	json_decref(input->document); /* accepts NULL */
+	*input = (struct hook_input){ .document = NULL };
+}
+
+/* A number of a member above 0; 0: none. */
+static uint64_t number_of(const json_t *object, const char *name)
+{
+	const json_t *value = value_of(object, name);
+
+	return json_is_integer(value) && json_integer_value(value) > 0
+		       ? (uint64_t)json_integer_value(value)
+		       : 0;
+}
+
+void hook_input_lines(const struct hook_input *input, uint64_t *ret_first, uint64_t *ret_count)
+{
+	const struct hook_tool *tool = input->known_tool;
+	uint64_t first = number_of(input->tool_input, tool->first);
+	uint64_t last = number_of(input->tool_input, tool->last);
+	uint64_t count = number_of(input->tool_input, tool->count);
+
+	*ret_first = first ? first : 1;
+	*ret_count = count ? count : UINT64_MAX;
+	if (last)
+		*ret_count = last >= *ret_first ? last - *ret_first + 1 : 1;
+}

@@ -1,0 +1,103 @@
+/* Edits and writes: see hook_write.h. */
+#include "cli/hooks/hook_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/files/answer_diff.h"
+#include "cli/hooks/hook_file.h"
+#include "cli/session/file_record.h"
+#include "tracker/guard/guard.h"
+#include "tracker/process/scope.h"
+#include "tracker/process/source.h"
+
+/* A refusal goes on record as the guard's own do. */
+static void record_refusal(const struct hook_agent *agent, const struct hook_file *file,
+			   const struct guard_answer *answer)
+{
+	const struct file_record event = { .op = JOURNAL_GUARDED,
+					   .path = file->path,
+					   .dev = file->stat.st_dev,
+					   .ino = file->stat.st_ino,
+					   .before = answer->before,
+					   .after = answer->baseline,
+					   .source = (enum source)GUARD_DENY,
+					   .reason = (uint8_t)answer->reason,
+					   .flags = JOURNAL_GUARDED_REPORTED,
+					   .tid = (uint32_t)getpid() };
+
+	file_record_write(agent->segment, agent->journal, &event);
+	segment_count(agent->segment,
+		      answer->reason == GUARD_STALE ? COUNTER_stale_denied : COUNTER_unread_denied,
+		      1);
+}
+
+static char *words_of_stale(const struct hook_agent *agent, const struct hook_file *file,
+			    const struct guard_answer *answer, const char *name)
+{
+	enum { DIFF_BYTES_MAX = 4096 };
+	const struct diff_question question = {
+		.before = answer->baseline, .now = answer->before, .path = name, .is_bare = true
+	};
+	size_t length = 0;
+	char *text = NULL;
+	char *diff = hook_file_diff(agent->segment, &question, file->fd, &length);
+	bool shows = diff && length <= DIFF_BYTES_MAX;
+
+	if (asprintf(&text,
+		     "%s was modified since you last read it. Please read the file again.%s%s",
+		     name, shows ? "\n" : "", shows ? diff : "") < 0)
+		text = NULL;
+	free(diff);
+	return text;
+}
+
+static json_t *refusal(const struct hook_agent *agent, const struct hook_input *input,
+		       const struct hook_file *file, enum guard_kind kind)
+{
+	const struct settings *settings = agent->segment->settings;
+	struct context context = *agent->context;
+	struct guard_answer answer;
+	char *text = NULL;
+
+	context.flags |= CONTEXT_AGENT;
+	const struct guard_writer writer = { .scope_id = agent->scope_id,
+					     .serial = context.agent_serial,
+					     .context = &context,
+					     .role = ROLE_AGENT };
+	if (settings->session_mode == SESSION_MODE_OBSERVE ||
+	    !guard_concerns(agent->segment, &writer, file->path))
+		return NULL;
+	guard_judge(agent->segment, &writer, file->path, file->fd, kind, &answer);
+	if (answer.reason == GUARD_STALE &&
+	    settings->guard_stale_write != GUARD_STALE_WRITE_ALLOW) {
+		text = words_of_stale(agent, file, &answer, input->file);
+	} else if (answer.reason == GUARD_UNREAD &&
+		   settings->guard_read_before_write == GUARD_READ_BEFORE_WRITE_DENY) {
+		if (asprintf(&text, "%s has not been read yet. Please read the file first.",
+			     input->file) < 0)
+			text = NULL;
+	}
+	json_t *document = text ? input->adapter->refuse(input, text) : NULL;
+	if (document)
+		record_refusal(agent, file, &answer);
+	free(text);
+	return document;
+}
+
+json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_input *input)
+{
+	const struct hook_tool *tool = input->known_tool;
+	struct hook_file file = { .fd = -1 };
+	json_t *answer = NULL;
+
+	if (!tool || (tool->kind != HOOK_TOOL_EDIT && tool->kind != HOOK_TOOL_WRITE) ||
+	    !input->adapter->refuse)
+		return NULL;
+	if (hook_file_open(agent->segment, input->path, &file))
+		answer = refusal(agent, input, &file,
+				 tool->kind == HOOK_TOOL_WRITE ? GUARD_REPLACES : GUARD_WRITES);
+	hook_file_close(&file);
+	return answer;
+}

@@ -1,0 +1,16 @@
+/*
+ * Before the agent's own edit or write tool: whether that may be.
+ */
+#ifndef SEEN_CLI_HOOK_WRITE_H
+#define SEEN_CLI_HOOK_WRITE_H
+
+#include "cli/hooks/hook_agent.h"
+#include "cli/hooks/hook_input.h"
+
+/* hook_answer_write(): is the file what the agent read?  A refusal is recorded.
+ *
+ * Returns the adapter's document, a new reference; NULL: it is not refused, or the tool is none of
+ * these. */
+json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_input *input);
+
+#endif
