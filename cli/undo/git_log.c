@@ -177,36 +177,33 @@ static size_t last_checkout(const char *text, size_t size, const char **ret_line
 	return length;
 }
 
-/* git status takes from the last checkout in the log what HEAD was detached at, so the last one before comes
- * again: "checkout: moving from HERE to THERE". */
+/* git status takes from the last checkout in the log what HEAD was detached at, and `git checkout -` where
+ * it was before: the last one of then comes again, as git wrote it. */
 static void append_checkout(struct log_text *text, struct git_objects *objects,
 			    struct log_change *values, const char *was, size_t was_size)
 {
-	static const char TO[] = " to ";
-	const char *wanted = NULL, *last = NULL, *there = NULL;
+	const char *wanted = NULL, *last = NULL;
 	size_t length = last_checkout(was, was_size, &wanted);
-	char here[HEX_BYTES], *message = NULL;
 
 	if (!length || (last_checkout(text->bytes, text->size, &last) == length &&
 			memcmp(last, wanted, length) == 0))
 		return;
 	struct log_change moved = *values;
-	const char *end = wanted + length, *tab = memchr(wanted, '\t', length);
-	size_t hex_bytes = 2 * values->new_bytes + 1;
-	if (length < hex_bytes || !is_whole(objects, wanted, end))
+	size_t hex_bytes = 2 * git_oid_read(wanted, length, moved.new_oid);
+	if (hex_bytes == 0 || length <= hex_bytes + 1)
 		return;
-	moved.new_bytes = git_oid_read(wanted + hex_bytes, length - hex_bytes, moved.new_oid);
-	for (const char *at = tab; (at = memmem(at, (size_t)(end - at), TO, sizeof(TO) - 1));
-	     at += sizeof(TO) - 1)
-		there = at + sizeof(TO) - 1;
-	if (!there || !moved.new_bytes)
+	wanted += hex_bytes + 1;
+	length -= hex_bytes + 1;
+	moved.new_bytes = git_oid_read(wanted, length, moved.new_oid);
+	if (!moved.new_bytes || !git_objects_have(objects, moved.new_oid, moved.new_bytes))
 		return;
-	hex_of(values->old_oid, values->old_bytes, moved.new_bytes, here);
-	if (asprintf(&message, "%s%s to %.*s", CHECKOUT + 1, here,
-		     (int)(end - there - (end[-1] == '\n')), there) < 0) {
+	const char *tab = memchr(wanted, '\t', length);
+	char *message = strndup(tab + 1, (size_t)(wanted + length - tab - 1));
+	if (!message) {
 		text->failed = true;
 		return;
 	}
+	message[strcspn(message, "\n")] = '\0';
 	append_entry(text, &moved, message);
 	free(message);
 	memcpy(values->old_oid, moved.new_oid, sizeof(moved.new_oid));
@@ -250,33 +247,50 @@ static bool is_changed(const struct making *making, struct git_unit *unit, const
 	return changed;
 }
 
+/* What the log will hold.  changed: its ref gets another value. */
+static void write_text(struct making *making, struct git_unit *unit, struct log_text *text,
+		       struct git_objects *objects, const char *name, const struct merge_text *was,
+		       const struct merge_text *now, struct log_change *values, bool changed)
+{
+	join(text, objects, was->bytes ? was->bytes : "", was->size, now->bytes, now->size);
+	size_t joined = text->size;
+	if (was->bytes && is_detached(making, unit, name))
+		append_checkout(text, objects, values, was->bytes, was->size);
+	if (changed || text->size != joined)
+		append_entry(text, values, making->options->log_message);
+}
+static bool is_same_text(const struct log_text *text, const struct merge_text *now)
+{
+	return text->size == now->size &&
+	       (text->size == 0 || memcmp(text->bytes, now->bytes, now->size) == 0);
+}
+
+/* changed: the log's ref gets another value. */
 static int append_to(struct making *making, struct git_unit *unit, size_t index, const char *name,
-		     struct log_change *values)
+		     struct log_change *values, bool changed)
 {
 	const struct tree_change *change = &making->changes->changes[index];
 	struct git_objects *objects = git_unit_objects(making, unit);
 	struct log_text text = { .size = 0 };
-	char *was = NULL, *now = NULL;
-	size_t was_size = 0, now_size = 0;
-	int error = objects ? tree_entry_read(making->records, &change->after, LOG_BYTES_MAX, &now,
-					      &now_size)
+	struct merge_text was = { .bytes = NULL }, now = { .bytes = NULL };
+	int error = objects ? tree_entry_read(making->records, &change->after, LOG_BYTES_MAX,
+					      &now.bytes, &now.size)
 			    : -ENOMEM;
 
 	if (error < 0)
 		return error == -ENOMEM ? error : 0;
 	if (change->before.known && change->before.exists)
-		(void)tree_entry_read(making->records, &change->before, LOG_BYTES_MAX, &was,
-				      &was_size);
-	join(&text, objects, was ? was : "", was_size, now, now_size);
-	if (was && is_detached(making, unit, name))
-		append_checkout(&text, objects, values, was, was_size);
-	append_entry(&text, values, making->options->log_message);
-	free(was);
-	free(now);
+		(void)tree_entry_read(making->records, &change->before, LOG_BYTES_MAX, &was.bytes,
+				      &was.size);
+	write_text(making, unit, &text, objects, name, &was, &now, values, changed);
+	bool is_same = !text.failed && is_same_text(&text, &now);
+	free(was.bytes);
+	free(now.bytes);
 	const struct merge_text merged = { .bytes = text.bytes, .size = text.size };
 	error = text.failed ? -ENOMEM
+		: is_same   ? 0
 			    : making_add_merged(making, index, &merged, SCHEDULE_VERB_APPEND, 0);
-	if (error < 0)
+	if (is_same || error < 0)
 		free(text.bytes);
 	return error;
 }
@@ -321,8 +335,8 @@ static int judge(struct making *making, struct git_unit *unit, size_t index)
 		return 0; /* it goes with its ref, or comes back with it, as in git */
 	} else {
 		*fate = FATE_ALREADY;
-		int error = changed && values.new_bytes
-				    ? append_to(making, unit, index, name, &values)
+		int error = values.new_bytes
+				    ? append_to(making, unit, index, name, &values, changed)
 				    : 0;
 		if (error < 0)
 			return error;

@@ -216,6 +216,23 @@ class Logs(GitCase):
         self.seen(0, "undo", "--all")
         self.assertEqual(self.entries("HEAD"), before + ["commit: three", "seen undo"])
 
+    def test_what_head_was_detached_at(self):
+        """git status takes it from the last checkout in HEAD's log, and `git checkout -` the branch before."""
+        cases = (("git checkout -q --detach side", "git checkout -q main"), ("git checkout -q side~1; git reset -q --hard side", "git checkout -q main; git commit -qm x --allow-empty"),
+                 ("git checkout -q --detach main", "git checkout -q main; git checkout -q --detach"),
+                 ("git checkout -q --detach side", "git reflog expire --expire=now --all"), ("git checkout -q ':/two'", "git checkout -q side"),
+                 ("git commit-tree -m 'one to two' HEAD^{tree} | xargs git update-ref --no-deref HEAD; git checkout -q ':/one to two'; git checkout -q main; git checkout -q -", "git switch -q -c new"),
+                 ("git checkout -q -b away; git commit -q --allow-empty -m away; git checkout -q --detach side; git branch -qD away; git reflog expire --expire=now refs/heads/away",
+                  "git checkout -q main"))
+        for before, command in cases:
+            self.git("git checkout -q main; " + before)
+            expected = self.git("git status; git rev-parse --symbolic-full-name @{-1}; git rev-parse HEAD @{-1}")
+            self.assertIn("HEAD detached", expected)
+            self.run_steps(command)
+            self.seen(0, "undo", "--last")
+            self.assertEqual(self.git("git status; git rev-parse --symbolic-full-name @{-1}; git rev-parse HEAD @{-1}"), expected, (before, command))
+            self.assertIn("seen undo", self.entries("HEAD")[-1] if "expire" not in command else "seen undo")
+
     def test_a_branch_has_its_log_again(self):
         before = self.entries("refs/heads/side")
         self.run_steps("git branch -D side; git branch new")
