@@ -30,6 +30,7 @@
 	COMMAND(replay, "savings in recorded sessions", 0) \
 	COMMAND(history, "what the model was given", 0) \
 	COMMAND(report, "what a session did", 0) \
+	COMMAND(gain, "what all sessions saved", 0) \
 	COMMAND(forget, "have files given in full", 0) \
 	COMMAND(hooks, "agents report conversations", 0) \
 	COMMAND(verify, "is the journal as sealed", 0) \
