@@ -219,36 +219,49 @@ static int read_file(const char *path, struct json_text *ret_text, struct stat *
 	(void)close(fd);
 	if (!bytes)
 		return error;
-	*ret_text = (struct json_text){ bytes, length };
+	*ret_text = (struct json_text){ .bytes = bytes, .length = length };
 	return 0;
 }
 
+/* Says that a member of an object is not of the kind that hooks can be put into. */
+static void blame_member(struct hooks_place *place, const struct json_text *text,
+			 struct json_span object, const char *key, const char *kind)
+{
+	struct json_item item = { .whole = object };
+	size_t index;
+
+	(void)json_edit_member(text, object, key, &index, &item);
+	blame(place, "%s:%d: \"%s\" is no %s; make it one, or add the hooks by hand", place->path,
+	      json_edit_line(text, item.whole.start), key, kind);
+}
+
 /* Can hooks be put into the document, or taken out?  Says why not. */
-static bool check_document(const json_t *document, const json_t *wanted, struct hooks_place *place)
+static bool check_document(const json_t *document, const struct json_text *text,
+			   const json_t *wanted, struct hooks_place *place)
 {
 	const json_t *hooks = json_object_get(document, "hooks");
 	json_t *events = json_object_get(wanted, "hooks");
+	struct json_span root = json_edit_root(text);
+	struct json_item item;
+	size_t index;
 
 	if (!json_is_object(document)) {
-		blame(place, "%s:1: not a JSON object; make it one, or add the hooks by hand",
-		      place->path);
+		blame(place, "%s:%d: not a JSON object; make it one, or add the hooks by hand",
+		      place->path, json_edit_line(text, root.start));
 		return false;
 	}
 	if (hooks && !json_is_object(hooks)) {
-		blame(place,
-		      "%s: \"hooks\" is no object in it; make it one, or add the hooks by hand",
-		      place->path);
+		blame_member(place, text, root, "hooks", "object");
 		return false;
 	}
+	if (!json_edit_member(text, root, "hooks", &index, &item))
+		return true;
 	for (void *at = json_object_iter(events); at; at = json_object_iter_next(events, at)) {
 		const json_t *there = json_object_get(hooks, json_object_iter_key(at));
-		if (!there || json_is_array(there))
-			continue;
-		blame(place,
-		      "%s: \"hooks\" has \"%s\", which is no list, in it; make it one, or add the "
-		      "hooks by hand",
-		      place->path, json_object_iter_key(at));
-		return false;
+		if (there && !json_is_array(there)) {
+			blame_member(place, text, item.value, json_object_iter_key(at), "list");
+			return false;
+		}
 	}
 	return true;
 }
@@ -259,7 +272,7 @@ static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 			     struct json_text *ret_text, struct stat *ret_stat)
 {
 	char words[JSON_ERROR_TEXT_LENGTH];
-	struct json_text text = { NULL, 0 };
+	struct json_text text = { .bytes = NULL };
 	int line = 1;
 	int error = read_file(place->path, &text, ret_stat);
 
@@ -271,16 +284,14 @@ static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 	}
 	json_t *document = json_edit_check(&text, &line, words, sizeof(words));
 	if (!document) {
-		bool comment = strstr(words, "near '/") != NULL;
-		blame(place, "%s:%d: %s; %s, or add the hooks by hand", place->path, line,
-		      comment ? "there is a comment, which JSON does not have" : words,
-		      comment ? "take it out" : "correct it");
-	} else if (!check_document(document, wanted, place)) {
+		blame(place, "%s:%d: %s; correct it, or add the hooks by hand", place->path, line,
+		      words);
+	} else if (!check_document(document, &text, wanted, place)) {
 		json_decref(document);
 		document = NULL;
 	}
 	if (!document)
-		free(text.bytes);
+		json_edit_free(&text);
 	else
 		*ret_text = text;
 	return document;
@@ -289,7 +300,7 @@ static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 static void inspect_merged(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path,
 			   struct hooks_place *place)
 {
-	struct json_text text = { NULL, 0 };
+	struct json_text text = { .bytes = NULL };
 	struct stat stat;
 	json_t *wanted = wanted_document(agent, kind, by_path, JSON_DECODE_INT_AS_REAL);
 	json_t *document = read_document(place, wanted, &text, &stat);
@@ -300,13 +311,13 @@ static void inspect_merged(const struct hooks_agent *agent, enum hooks_kind kind
 	}
 	json_decref(wanted);
 	json_decref(document);
-	free(text.bytes);
+	json_edit_free(&text);
 }
 
 static void inspect_file(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path,
 			 struct hooks_place *place)
 {
-	struct json_text text = { NULL, 0 };
+	struct json_text text = { .bytes = NULL };
 	struct stat stat;
 	size_t length = 0;
 	char *wanted = text_of(agent, kind, by_path);
@@ -321,7 +332,7 @@ static void inspect_file(const struct hooks_agent *agent, enum hooks_kind kind, 
 		place->state = HOOKS_OTHER;
 	else if (text.bytes)
 		blame(place, "%s: is none of seen's; give it another name", place->path);
-	free(text.bytes);
+	json_edit_free(&text);
 	free(wanted);
 }
 
@@ -455,7 +466,7 @@ static int out_of_memory(struct hooks_place *place)
 /* Puts the hooks into a JSON file that is there. */
 static int merge(struct hooks_place *place, const json_t *wanted)
 {
-	struct json_text text = { NULL, 0 };
+	struct json_text text = { .bytes = NULL };
 	struct stat stat = { 0 };
 	json_t *document = read_document(place, wanted, &text, &stat);
 
@@ -469,7 +480,7 @@ static int merge(struct hooks_place *place, const json_t *wanted)
 	else
 		error = replace_file(place, text.bytes, text.length, &stat);
 	json_decref(document);
-	free(text.bytes);
+	json_edit_free(&text);
 	return error < 0 ? error : 1;
 }
 
@@ -524,8 +535,8 @@ static int remove_file(struct hooks_place *place)
 
 static int remove_own(const struct hooks_agent *agent, struct hooks_place *place)
 {
-	struct json_text text = { NULL, 0 };
-	struct stat stat, link;
+	struct json_text text = { .bytes = NULL };
+	struct stat stat = { 0 }, link;
 	json_t *document = read_document(place, NULL, &text, &stat);
 	char *made = hooks_text(agent, place->kind);
 	int error = 0;
@@ -544,7 +555,7 @@ static int remove_own(const struct hooks_agent *agent, struct hooks_place *place
 	}
 	free(made);
 	json_decref(document);
-	free(text.bytes);
+	json_edit_free(&text);
 	return error < 0 ? error : 1;
 }
 

@@ -7,8 +7,12 @@
  * laid out as the items before it are: on a line of its own, or in theirs.  Into an empty array or
  * object it is put right behind the bracket: that tells later that these were not made for it.
  *
- * Texts must be valid JSON without equal keys in one object, and end with a NUL: json_edit_check()
- * tells.  Places in a text are valid until it is changed.
+ * Comments, a comma behind the last item and a byte order mark are part of the layout (jsonc.h): a
+ * new item comes behind the comments that stand in the line of the one before, and a comment stays
+ * when an item is taken out.
+ *
+ * Texts must be valid JSON but for these, without equal keys in one object, and end with a NUL:
+ * json_edit_check() tells.  Places in a text are valid until it is changed.
  */
 #ifndef SEEN_CLI_JSON_EDIT_H
 #define SEEN_CLI_JSON_EDIT_H
@@ -21,6 +25,7 @@
 struct json_text {
 	char *bytes;
 	size_t length; /* without the NUL */
+	char *plain;   /* the same with spaces in place of comments; NULL: not checked yet */
 };
 
 /* From an offset to the one behind the last byte. */
@@ -33,12 +38,18 @@ struct json_item {
 	struct json_span value;
 };
 
-/* json_edit_check(): is this text something that can be changed?
+/* json_edit_check(): is this text something that can be changed?  It must be, before any other
+ * function here is called.
  *
  * Returns the document, a new reference; or NULL with ret_line, the line of the fault, from 1, and
- * ret_fault, words for it. */
-json_t *json_edit_check(const struct json_text *text, int *ret_line, char *ret_fault,
-			size_t capacity);
+ * ret_fault, words for it.  json_edit_free() the text in any case. */
+json_t *json_edit_check(struct json_text *text, int *ret_line, char *ret_fault, size_t capacity);
+
+/* json_edit_line(): the line of an offset, from 1. */
+int json_edit_line(const struct json_text *text, size_t at);
+
+/* json_edit_free(): of a text, or one of zeros. */
+void json_edit_free(struct json_text *text);
 
 /* json_edit_root(): the document's value. */
 struct json_span json_edit_root(const struct json_text *text);

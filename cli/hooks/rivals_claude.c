@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "cli/agents/hooks.h"
-#include "cli/agents/hooks_document.h"
+#include "cli/base/jsonc.h"
 #include "tracker/process/hook_command.h"
 
 /* Does a matcher leave a tool out for certain?  It is a name, or several with | between; else a
@@ -51,12 +51,17 @@ static bool has_rival(const json_t *groups, const char *tool)
 /* Has one file of settings another hook, or plugins, which may have some? */
 static bool file_has_rival(const char *path, const char *tool)
 {
+	char *bytes = NULL;
+	size_t room = 0;
 	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return errno != ENOENT && errno != ENOTDIR;
-	json_t *document = json_loadf(file, 0, NULL);
+	/* There is no NUL in it, or it is no JSON. */
+	ssize_t length = getdelim(&bytes, &room, '\0', file);
 	(void)fclose(file);
+	json_t *document = length > 0 ? jsonc_load(bytes, (size_t)length) : NULL;
+	free(bytes);
 	const json_t *hooks = json_object_get(document, "hooks");
 	bool found = !json_is_object(document) ||
 		     has_rival(json_object_get(hooks, "PostToolUse"), tool) ||
