@@ -4,50 +4,60 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/files/answer_diff.h"
 #include "cli/files/file_lines.h"
 #include "cli/hooks/hook_file.h"
+#include "cli/hooks/own_read.h"
 #include "cli/session/file_record.h"
-#include "tracker/answer/decision.h"
-#include "tracker/answer/decision_delivery.h"
 #include "tracker/answer/request.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/segment/workspace.h"
-#include "tracker/sys/sys.h"
 
 struct reading {
 	const struct hook_agent *agent;
 	const struct hook_input *input;
-	struct request request;
+	struct own_read own;
 	struct hook_file file;
 	struct file_lines lines; /* that were asked for */
-	struct answer answer;
+	json_t *output;          /* that the model is given; NULL: what the tool gave */
 };
 
 /* A document that gives the model seen's own words. */
-static json_t *words(const struct reading *reading, const char *text, size_t length)
+static bool words(struct reading *reading, const char *text, size_t length)
 {
 	if (length && text[length - 1] == '\n')
 		length--;
 	const struct hook_text replaced = { .bytes = text, .length = length };
-	return reading->input->adapter->replace(reading->input, &replaced);
+	reading->output = reading->input->adapter->replace(reading->input, &replaced);
+	return reading->output != NULL;
 }
 
-static void record(const struct reading *reading, enum journal_op op, uint64_t amount)
+static bool give_notice(void *data, const char *text, size_t length)
 {
-	const struct hook_file *file = &reading->file;
-	const struct file_record event = { .op = op,
-					   .path = file->path,
-					   .dev = file->stat.st_dev,
-					   .ino = file->stat.st_ino,
-					   .before = reading->answer.delivered,
-					   .after = file->content.version,
-					   .tid = (uint32_t)getpid(),
-					   .amount = amount };
+	return words(data, text, length);
+}
 
-	file_record_write(reading->agent->segment, reading->agent->journal, &event);
+static bool give_diff(void *data, const struct diff_question *question, uint64_t *ret_length)
+{
+	struct reading *reading = data;
+	size_t length = 0;
+	char *text = hook_file_diff(reading->agent->segment, question, reading->file.fd, &length);
+	bool is_given = text && words(reading, text, length);
+
+	free(text);
+	*ret_length = length;
+	return is_given;
+}
+
+static bool give_content(void *data)
+{
+	struct reading *reading = data;
+	const struct hook_text text = { reading->lines.bytes, reading->lines.length,
+					&reading->lines };
+
+	reading->output = reading->input->adapter->replace(reading->input, &text);
+	return reading->output != NULL;
 }
 
 static void note_given(struct file_slot *file, const void *data)
@@ -56,129 +66,42 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-/* The model is given the file, or what leads to it.  answer: NULL: the file, whatever was
- * decided. */
-static void deliver(const struct reading *reading, const struct answer *answer)
+static void keep(void *data, uint64_t file_key)
 {
-	const struct segment *segment = reading->agent->segment;
+	const struct reading *reading = data;
 	const struct hook_file *file = &reading->file;
-	struct stamp stamp = stamp_of(&file->stat);
-	struct delivered delivered;
-	struct pending pending;
 	struct version kept;
 
-	if (decision_pend(segment, &reading->request, file->path, &file->stat, answer, &pending) <
-	    0)
-		return;
-	baseline_add_name(segment, file->path);
-	if (reading->lines.is_whole) {
-		decision_deliver(segment, &reading->request, &pending, &stamp,
-				 &file->content.version, &delivered);
-		if (!delivered.is_given)
-			return;
-		baseline_given(segment, reading->agent->scope_id, pending.file_key,
-			       &file->content.version);
-		(void)file_change_known(segment, pending.file_key, note_given, NULL);
-		/* What it will be compared with. */
-		if (file->content.text)
-			(void)contents_save(segment, file->fd, file->path, CONTENTS_GIVEN, &kept);
-	} else {
-		decision_give_lines(segment, &reading->request, &pending, &stamp, &file->content,
-				    &reading->lines.span, 1);
-	}
+	baseline_given(reading->agent->segment, reading->agent->scope_id, file_key,
+		       &file->content.version);
+	(void)file_change_known(reading->agent->segment, file_key, note_given, NULL);
+	/* What it will be compared with. */
+	if (file->content.text)
+		(void)contents_save(reading->agent->segment, file->fd, file->path, CONTENTS_GIVEN,
+				    &kept);
 }
 
-static json_t *answer_diff_of(struct reading *reading)
+static void record(void *data, enum journal_op op, uint64_t amount)
 {
-	const struct segment *segment = reading->agent->segment;
-	const struct answer *answer = &reading->answer;
-	uint64_t age_ns = sys_boottime_ns() - answer->given.time_ns;
-	const struct diff_question question = { .before = answer->delivered,
-						.now = answer->content.version,
-						.given_realtime_ns = sys_realtime_ns() - age_ns,
-						.path = reading->file.path };
-	size_t length = 0;
-	char *text = hook_file_diff(segment, &question, reading->file.fd, &length);
-	json_t *output = text ? words(reading, text, length) : NULL;
-
-	free(text);
-	if (!output)
-		return NULL;
-	uint64_t saved = reading->file.length - length;
-	decision_diffed(segment, &reading->request, answer, length);
-	deliver(reading, answer);
-	record(reading, JOURNAL_DIFFED, saved);
-	request_count_in_process(segment, &reading->request, length);
-	return output;
-}
-
-/* The real bytes, as they were asked for. */
-static void deliver_content(struct reading *reading)
-{
-	bool again = reading->answer.decision == DECISION_GIVEN_AGAIN;
-
-	deliver(reading, again ? &reading->answer : NULL);
-	if (again)
-		record(reading, JOURNAL_YIELDED, 0);
-	else if (reading->lines.is_whole)
-		record(reading, JOURNAL_GIVEN, reading->file.length);
-	request_count_in_process(reading->agent->segment, &reading->request, reading->lines.length);
-}
-
-static void decide(struct reading *reading)
-{
-	const struct segment *segment = reading->agent->segment;
+	const struct reading *reading = data;
 	const struct hook_file *file = &reading->file;
+	const struct file_record event = { .op = op,
+					   .path = file->path,
+					   .dev = file->stat.st_dev,
+					   .ino = file->stat.st_ino,
+					   .before = reading->own.answer.delivered,
+					   .after = file->content.version,
+					   .tid = (uint32_t)getpid(),
+					   .amount = amount };
 
-	if (reading->lines.is_whole)
-		decision_open(segment, &reading->request, file->path, file->path, file->fd,
-			      &file->stat, &reading->answer);
-	else
-		decision_lines(segment, &reading->request, file->path, file->fd, &file->stat,
-			       &reading->lines.span, reading->lines.length, &reading->answer);
+	file_record_write(reading->agent->segment, reading->agent->journal, &event);
 }
 
-static json_t *answer_content(struct reading *reading)
-{
-	json_t *output = NULL;
-
-	decide(reading);
-	if (reading->answer.decision == DECISION_NOTICE) {
-		const struct answer *answer = &reading->answer;
-		output = words(reading, answer->notice, answer->notice_bytes);
-		if (output) {
-			record(reading, JOURNAL_NOTICE, answer->saved_bytes);
-			request_count_in_process(reading->agent->segment, &reading->request,
-						 answer->notice_bytes);
-			return output;
-		}
-		decision_undo(reading->agent->segment, &reading->request, answer);
-		reading->answer.decision = DECISION_CONTENT;
-	} else if (reading->answer.decision == DECISION_DIFF) {
-		output = answer_diff_of(reading);
-	}
-	if (!output)
-		deliver_content(reading);
-	return output;
-}
-
-/* The agent gave a notice of its own.  One that asks again, after an answer of ours, gets the
- * content. */
-static json_t *answer_unchanged(struct reading *reading)
-{
-	json_t *output = NULL;
-
-	decide(reading);
-	if (reading->answer.decision == DECISION_NOTICE)
-		decision_undo(reading->agent->segment, &reading->request, &reading->answer);
-	const struct hook_text text = { reading->lines.bytes, reading->lines.length,
-					&reading->lines };
-	if (reading->answer.decision == DECISION_GIVEN_AGAIN)
-		output = reading->input->adapter->replace(reading->input, &text);
-	if (output)
-		deliver_content(reading);
-	return output;
-}
+static const struct own_read_means MEANS = { .notice = give_notice,
+					     .diff = give_diff,
+					     .content = give_content,
+					     .keep = keep,
+					     .record = record };
 
 /* A part was read, or what is not known byte for byte: the agent may edit the file again, as by its
  * own rules.  Else an edit would be refused for ever. */
@@ -202,32 +125,49 @@ static bool find_asked(struct reading *reading)
 			       &reading->lines);
 }
 
-static json_t *answer_shown(struct reading *reading, enum hook_shown shown)
+static void answer(struct reading *reading, enum hook_shown shown)
+{
+	const struct hook_file *file = &reading->file;
+	struct own_read *own = &reading->own;
+
+	own->segment = reading->agent->segment;
+	own->path = file->path;
+	own->stat = file->stat;
+	own->content = file->content;
+	own->is_whole = reading->lines.is_whole;
+	own->span = reading->lines.span;
+	own->bytes = own->is_whole ? file->length : reading->lines.length;
+	own->means = &MEANS;
+	own->data = reading;
+	if (shown == HOOK_SHOWN_LINES)
+		(void)own_read_answer(own);
+	else
+		(void)own_read_unchanged(own);
+}
+
+static void answer_shown(struct reading *reading, enum hook_shown shown)
 {
 	const struct hook_agent *agent = reading->agent;
 	const struct hook_input *input = reading->input;
-	json_t *output = NULL;
+	struct request *request = &reading->own.request;
 
 	bool is_known = shown == HOOK_SHOWN_UNCHANGED ? find_asked(reading)
 						      : shown == HOOK_SHOWN_LINES;
 	if (is_known && reading->lines.span.first &&
 	    !input->adapter->may_differ(input, agent->context->anchor_pid) &&
 	    request_prepare_reported(agent->segment, agent->context, agent->scope_id,
-				     input->conversation, &reading->request)) {
-		request_init_in_process(agent->segment, &reading->request);
-		output = shown == HOOK_SHOWN_LINES ? answer_content(reading)
-						   : answer_unchanged(reading);
+				     input->conversation, request)) {
+		request_init_in_process(agent->segment, request);
+		answer(reading, shown);
 	}
 	if (shown == HOOK_SHOWN_LINES || shown == HOOK_SHOWN_SOMETHING)
 		note_read(agent, &reading->file);
-	return output;
 }
 
 json_t *hook_answer_read(const struct hook_agent *agent, const struct hook_input *input)
 {
 	static struct reading reading;
 	struct hook_file *file = &reading.file;
-	json_t *output = NULL;
 
 	if (!input->known_tool || input->known_tool->kind != HOOK_TOOL_READ ||
 	    !input->adapter->shown || !input->adapter->replace || !input->tool_output)
@@ -235,9 +175,8 @@ json_t *hook_answer_read(const struct hook_agent *agent, const struct hook_input
 	reading = (struct reading){ .agent = agent, .input = input };
 	if (hook_file_open(agent->segment, input->path, file) &&
 	    hook_file_read(agent->segment, file))
-		output = answer_shown(
-			&reading,
-			input->adapter->shown(input, file->bytes, file->length, &reading.lines));
+		answer_shown(&reading, input->adapter->shown(input, file->bytes, file->length,
+							     &reading.lines));
 	hook_file_close(file);
-	return output;
+	return reading.output;
 }

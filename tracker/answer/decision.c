@@ -268,42 +268,20 @@ static bool is_passed_on(const struct segment *segment, const struct request *re
 
 /* The file is another than the one delivered, and inspected: is it worth trying to say what
  * changed? */
-static bool is_worth_a_diff(const struct segment *segment, const struct answer *answer)
+static bool is_worth_a_diff(const struct segment *segment, const struct request *request,
+			    const struct answer *answer)
 {
 	uint64_t before = answer->delivered.size_bytes, now = answer->content.version.size_bytes;
 
 	/* Every byte that there is more, or less, is in it. */
 	return before <= segment->settings->notice_max_bytes &&
 	       decision_is_short(before > now ? before - now : now - before, now) &&
-	       contents_has(segment, &answer->delivered);
+	       (request->has_texts || contents_has(segment, &answer->delivered));
 }
 
 bool decision_is_short(uint64_t diff_bytes, uint64_t size_bytes)
 {
 	return diff_bytes < size_bytes / 2 + size_bytes % 2;
-}
-
-static void decide_diff(const struct segment *segment, const struct moment *moment,
-			const struct delivery_slot *delivery, struct answer *answer)
-{
-	const struct version *version = &answer->content.version;
-	struct note own, other;
-
-	answer->reason = REASON_BINARY;
-	if (!answer->content.text)
-		return;
-	answer->reason = REASON_ASKED_AGAIN;
-	own = delivery_noted(segment, moment, answer->path_key, version);
-	other = delivery_noted(segment, moment, answer->file_key, version);
-	if (note_asks_again(segment, own, moment->request) ||
-	    note_asks_again(segment, other, moment->request))
-		return;
-	answer->reason = REASON_CHANGED;
-	if (!is_worth_a_diff(segment, answer))
-		return;
-	answer->decision = DECISION_DIFF;
-	answer->given = (struct window_place){ delivery->request, delivery->bytes_given,
-					       delivery->time_ns };
 }
 
 void decision_diffed(const struct segment *segment, const struct request *request,
@@ -330,6 +308,7 @@ struct opened {
 	/* of a reported request: the lines that are asked for, and their bytes; NULL: all */
 	const struct span *span;
 	uint64_t span_bytes;
+	const struct content *content; /* of a reported request: of the file; NULL: to be read */
 	bool is_delivered, is_in_parts, accepts_diff;
 	struct delivery_slot delivery;
 	struct delivered_version known, parts;
@@ -419,7 +398,37 @@ static bool is_readable(struct opened *opened)
 	uint64_t most = opened->span ? settings->content_max_file_bytes
 				     : settings->notice_max_bytes;
 
+	if (opened->content) {
+		opened->answer->content = *opened->content;
+		return size_of(opened) <= most;
+	}
 	return content_of_file(opened->fd, size_of(opened), most, &opened->answer->content) >= 0;
+}
+
+static void decide_diff(const struct opened *opened)
+{
+	const struct segment *segment = opened->segment;
+	const struct moment *moment = &opened->moment;
+	const struct delivery_slot *delivery = &opened->delivery;
+	struct answer *answer = opened->answer;
+	const struct version *version = &answer->content.version;
+	struct note own, other;
+
+	answer->reason = REASON_BINARY;
+	if (!answer->content.text)
+		return;
+	answer->reason = REASON_ASKED_AGAIN;
+	own = delivery_noted(segment, moment, answer->path_key, version);
+	other = delivery_noted(segment, moment, answer->file_key, version);
+	if (note_asks_again(segment, own, moment->request) ||
+	    note_asks_again(segment, other, moment->request))
+		return;
+	answer->reason = REASON_CHANGED;
+	if (!is_worth_a_diff(segment, opened->request, answer))
+		return;
+	answer->decision = DECISION_DIFF;
+	answer->given = (struct window_place){ delivery->request, delivery->bytes_given,
+					       delivery->time_ns };
 }
 
 static bool is_the_same(struct opened *opened)
@@ -433,7 +442,7 @@ static bool is_the_same(struct opened *opened)
 	if (version_equal(now, &opened->known.version))
 		return true;
 	if (opened->accepts_diff)
-		decide_diff(opened->segment, &opened->moment, &opened->delivery, opened->answer);
+		decide_diff(opened);
 	return false;
 }
 
@@ -562,20 +571,21 @@ void decision_open(const struct segment *segment, const struct request *request,
 	decide(&opened, path_as_given);
 }
 
-void decision_lines(const struct segment *segment, const struct request *request, const char *path,
-		    int fd, const struct stat *stat, const struct span *span, uint64_t bytes,
-		    struct answer *ret_answer)
+void decision_reported(const struct segment *segment, const struct request *request,
+		       const char *path, const struct stat *stat, const struct content *content,
+		       const struct span *span, uint64_t bytes, struct answer *ret_answer)
 {
 	struct opened opened = {
 		.segment = segment,
 		.request = request,
 		.path = path,
-		.fd = fd,
+		.fd = -1,
 		.stat = stat,
 		.answer = ret_answer,
 		.moment = decision_moment(segment, request),
 		.span = span,
 		.span_bytes = bytes,
+		.content = content,
 	};
 
 	decide(&opened, path);

@@ -80,13 +80,15 @@ void decision_open(const struct segment *segment, const struct request *request,
 		   const char *path_as_given, int fd, const struct stat *stat,
 		   struct answer *ret_answer);
 
-/* decision_lines(): the same for some lines of a file that were asked for, of a request that the
- * agent's hook reports.  A NOTICE says that these lines are known; there is no DIFF.
+/* decision_reported(): the same of a request that the agent's hook reports (request.h), whose file
+ * the caller has read.
  *
- * span: inside the file.  bytes: how many these lines have. */
-void decision_lines(const struct segment *segment, const struct request *request, const char *path,
-		    int fd, const struct stat *stat, const struct span *span, uint64_t bytes,
-		    struct answer *ret_answer);
+ * stat: of the file; what else than its type, size, device and inode is not asked for.  content: of
+ * its bytes, all of which were read.  span: the lines that were asked for, inside the file, and their
+ * bytes; a NOTICE says that these lines are known, and there is no DIFF.  NULL: all of the file. */
+void decision_reported(const struct segment *segment, const struct request *request,
+		       const char *path, const struct stat *stat, const struct content *content,
+		       const struct span *span, uint64_t bytes, struct answer *ret_answer);
 
 /* decision_undo(): the notice could not be given after all; the real bytes were. */
 void decision_undo(const struct segment *segment, const struct request *request,

@@ -42,6 +42,8 @@ struct request {
 	/* is_in_process: the agent's own hook tells it, with what the model is given: that is known
 	 * whole */
 	bool is_reported;
+	/* is_reported: who asks has the texts that were given, beside the content store */
+	bool has_texts;
 	/* is_in_process: of its agent: what that forgets is forgotten here too; 0: none */
 	uint64_t agent_scope_id;
 };
