@@ -249,13 +249,15 @@ static int read_disk(const char *path, struct file_state *ret_state, char **ret_
 	return *ret_size && memchr(*ret_text, '\0', *ret_size) ? -EINVAL : 0;
 }
 
-/* Did no external program change the file between two changes?  Of what a command wrote several
- * times it is not asked: an agent's own action may last for long. */
+/* Did no external program change the file between two changes?  What a command wrote several times
+ * counts as it left it, also where that is not on record; an agent's own action may last for long. */
 static bool follows(const struct following *following, const struct file_change *one,
 		    const struct file_change *next)
 {
 	if (!next->continues)
 		return file_state_is(&one->after, &next->before);
+	if (next->record->flags & PACK_CONTINUED)
+		return true;
 	const struct step *step = steps_of_change(following->steps, one->record->process,
 						  one->record->time_ns);
 	return step && step->kind == STEP_COMMAND &&

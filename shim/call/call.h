@@ -48,6 +48,7 @@ struct call_kept {
 	bool moves;  /* a directory is moved or removed */
 	/* an open: there was nothing; there was a file; what there was is kept */
 	bool is_new, was_there, is_kept;
+	bool is_as_left; /* the same: as the session had left it (keep_content.h) */
 };
 
 struct call {

@@ -12,7 +12,10 @@
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
-enum { LEFT_MAX = 32 }; /* files that a process leaves at a boundary with their content on record */
+enum {
+	LEFT_MAX = 32, /* files that a process leaves at a boundary with their content on record */
+	LEFT_STATES = 64,
+};
 
 /* Has a descriptor's file lost the name that the kernel has for it?  It may have others. */
 static bool has_lost_name(const char *path, const struct pack_state *state)
@@ -198,11 +201,50 @@ static bool is_among_first(const struct keeper *keeper)
 	       __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) < LEFT_MAX;
 }
 
+/* ---- what was left ---- */
+
+/* What this process left, each state by its digest: one that another took the place of is not known. */
+static uint64_t left_states[LEFT_STATES];
+
+/* Each write asks: cheaper than a hash of bytes, and an unlike state is no attack. */
+static uint64_t digest_of(const struct pack_state *state)
+{
+	const uint64_t words[] = { state->dev,
+				   state->ino,
+				   state->size_bytes,
+				   (uint64_t)state->creation_ns,
+				   (uint64_t)state->mtime_ns,
+				   (uint64_t)state->ctime_ns };
+	uint64_t digest = 1;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		digest = (digest ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		digest ^= digest >> 32;
+	}
+	return digest ? digest : 1;
+}
+
+static uint64_t *left_place(const struct pack_state *state)
+{
+	return &left_states[state->ino % LEFT_STATES];
+}
+
+bool keep_is_as_left(const struct pack_state *state)
+{
+	return __atomic_load_n(left_place(state), __ATOMIC_RELAXED) == digest_of(state);
+}
+
+static void note_as_left(const struct pack_state *state)
+{
+	__atomic_store_n(left_place(state), digest_of(state), __ATOMIC_RELAXED);
+}
+
 bool keep_left(const struct keeper *keeper, const struct pack_note *note,
 	       const struct call_name *name, int fd)
 {
 	const struct keep_name found = { .name = name, .state = note->before };
 
+	note_as_left(&note->before);
 	if (!S_ISREG(note->before.mode) || !note->before.size_bytes ||
 	    note->before.size_bytes > PACK_INLINE_BYTES_MAX ||
 	    rebuildable_is_name(keeper->segment, note->path) || !is_among_first(keeper))

@@ -33,6 +33,10 @@ bool keep_is_due(const struct keeper *keeper, int fd);
 bool keep_left(const struct keeper *keeper, const struct pack_note *note,
 	       const struct call_name *name, int fd);
 
+/* keep_is_as_left(): has nothing changed a file since keep_left() was last called about it, in this process?  Its
+ * next AFTER is CONTINUED then.  False: not known. */
+bool keep_is_as_left(const struct pack_state *state);
+
 enum keep_cause {
 	KEEP_MADE,    /* the call made it */
 	KEEP_WRITTEN, /* its content was written, and is kept */

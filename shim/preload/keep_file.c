@@ -24,7 +24,8 @@ enum marks {
 	FILE_MODIFIED = 2, /* what it is now is not on record yet */
 	FILE_STREAM = 4,   /* libc writes, also after the process's exit handlers */
 	FILE_MAPPED = 8,
-	FILE_SHARED = 16, /* a program that was started may have it */
+	FILE_SHARED = 16,    /* a program that was started may have it */
+	FILE_CONTINUED = 32, /* it was found as the session had left it */
 };
 
 /* A descriptor.  Believed only while it is the file that was opened. */
@@ -187,6 +188,7 @@ void keep_open(struct call *call)
 		if ((call->flags & O_TRUNC) || by_stream) {
 			call->kept.place_1 = keep_changing(&self, &name, -1, 0) + 1;
 			call->kept.is_kept = true;
+			call->kept.is_as_left = keep_is_as_left(&name.state);
 		}
 		call->kept.was_there = call->kept.stamps = true;
 	}
@@ -254,7 +256,8 @@ void keep_opened(struct call *call)
 			   __atomic_load_n(&queues, __ATOMIC_RELAXED);
 	const struct file file = {
 		.marks = FILE_FOLLOWED | (is_modified ? FILE_MODIFIED : 0) |
-			 (own->by_stream ? FILE_STREAM : 0),
+			 (own->by_stream ? FILE_STREAM : 0) |
+			 (call->kept.is_as_left ? FILE_CONTINUED : 0),
 		.starts = shim_starts(),
 		.boundary = is_new || call->kept.is_kept ? boundary_now() : 0,
 		.dev = state.dev,
@@ -287,8 +290,11 @@ __attribute__((noinline)) static void keep_first_change(int fd, struct file *fil
 	else if (!name.path)
 		segment_count(&shim.segment, COUNTER_lost_undo, 1);
 	scratch_release(name.path);
-	if (!in_vfork_child())
-		file->boundary = boundary;
+	if (in_vfork_child())
+		return;
+	file->boundary = boundary;
+	if (keep_is_as_left(&name.state))
+		add_marks(file, FILE_CONTINUED);
 }
 
 void keep_changing_by(int fd, bool is_mapped)
@@ -355,7 +361,8 @@ static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_s
 		.kind = kind,
 		.flags = keep_flags_of_descriptor(path, state) |
 			 (marks & FILE_SHARED ? PACK_SHARED : 0) |
-			 (marks & FILE_MAPPED ? PACK_MAPPED : 0),
+			 (marks & FILE_MAPPED ? PACK_MAPPED : 0) |
+			 (marks & FILE_CONTINUED ? PACK_CONTINUED : 0),
 		.process = shim.record,
 		.pid = (uint32_t)shim.pid,
 		.before = *state,
@@ -529,6 +536,7 @@ void keep_files_fork(void)
 	opened.taken = 0;
 	/* what its parent did is its parent's to report */
 	for (unsigned fd = 0; fd < end; fd++)
-		(void)__atomic_fetch_and(&files[fd].marks, ~(uint32_t)FILE_MODIFIED,
+		(void)__atomic_fetch_and(&files[fd].marks,
+					 ~(uint32_t)(FILE_MODIFIED | FILE_CONTINUED),
 					 __ATOMIC_RELAXED);
 }

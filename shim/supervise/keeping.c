@@ -230,6 +230,7 @@ static bool open_found(const struct keeper *keeper, struct target *target, struc
 {
 	struct kept_call more = { .was = name->state, .path = strdup(name->path) };
 
+	written_tend(keeper->segment); /* what was closed before is of before */
 	own->kept.place_1 = keep_changing(keeper, name, -1, 0) + 1;
 	if (!more.path)
 		return false;
@@ -238,7 +239,7 @@ static bool open_found(const struct keeper *keeper, struct target *target, struc
 		own->amount = 0;
 		own->kept.stamps = true;
 	} else {
-		written_opens(keeper, more.path, name->state.ino);
+		written_opens(keeper, more.path, &name->state);
 	}
 	return kept_call_note(target, tid, own, &more);
 }
@@ -265,7 +266,7 @@ static bool open_new(const struct keeper *keeper, struct target *target, struct 
 		made.before.mode = S_IFREG;
 		own->kept.place_1 = pack_write(keeper->segment, &made, PACK_NOT_TAKEN, NULL, 0) + 1;
 		if (!is_emptied_alone(own))
-			written_opens(keeper, more.path, 0);
+			written_opens(keeper, more.path, NULL);
 	}
 	return kept_call_note(target, tid, own, &more);
 }

@@ -33,6 +33,7 @@ struct written {
 	unsigned others;           /* the same of files that had the name before */
 	uint64_t ino;              /* 0: made by the open: not known yet */
 	bool is_new;               /* made by the first of them */
+	bool is_continued;         /* the first of them found it as the session had left it */
 	uint32_t process, pid;     /* of the last */
 	uint32_t openers[OPENERS]; /* pids of the last ones */
 	uint64_t boundary;         /* at which its content is kept */
@@ -154,6 +155,7 @@ static void record(const struct segment *segment, const struct written *file,
 		.kind = PACK_AFTER,
 		.process = file->process,
 		.pid = file->pid,
+		.flags = is_known && file->is_continued ? PACK_CONTINUED : 0,
 		.before = *state,
 		.path = file->path,
 	};
@@ -207,6 +209,7 @@ static void closed(const struct segment *segment, struct written *file)
 		if (file->is_new)
 			kept_note(segment, kept_key(&state));
 		record(segment, file, &state, true);
+		file->is_continued = false;
 	} else if (is_there && is_same(&state, &file->left)) {
 		/* it wrote before that was put on record, if at all */
 		record_unknown(segment, file);
@@ -286,8 +289,10 @@ int written_descriptor(void)
 	return files.events;
 }
 
-void written_opens(const struct keeper *keeper, const char *path, uint64_t ino)
+void written_opens(const struct keeper *keeper, const char *path, const struct pack_state *found)
 {
+	uint64_t ino = found ? found->ino : 0;
+
 	(void)pthread_mutex_lock(&files.lock);
 	read_events(keeper->segment); /* of those that were opened before */
 	struct written *file = *find(path);
@@ -299,6 +304,8 @@ void written_opens(const struct keeper *keeper, const char *path, uint64_t ino)
 			file->opens = 0;
 			file->left = (struct pack_state){ .ino = 0 };
 		}
+		if (!file->opens)
+			file->is_continued = found && !file->others && keep_is_as_left(found);
 		file->ino = ino;
 		file->watch = watch_directory(path);
 		file->openers[file->opens++ % OPENERS] = keeper->pid;

@@ -20,9 +20,9 @@
 /* written_descriptor(): readable when there are events; -1: there are none here.  Made by the first call. */
 int written_descriptor(void);
 
-/* written_opens(): a file is about to be opened for writing.  path: absolute, as the kernel knows it.  ino: 0: it
+/* written_opens(): a file is about to be opened for writing.  path: absolute, as the kernel knows it.  found: NULL: it
  * is not there yet.  written_opens_not(): it could not be. */
-void written_opens(const struct keeper *keeper, const char *path, uint64_t ino);
+void written_opens(const struct keeper *keeper, const char *path, const struct pack_state *found);
 void written_opens_not(const char *path);
 
 /* written_opened(): it was.  written_is_open(): is a close of it still to come?  written_moves(): a file or directory

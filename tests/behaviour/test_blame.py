@@ -8,6 +8,7 @@ import time
 import unittest
 
 from driver import Case
+from harness import VIA
 from test_story import AGENT
 
 LONG = os.environ.get("SEEN_LONG") == "1"
@@ -29,10 +30,10 @@ ASK = "import os, time\nopen({path!r} + '.please', 'w').close()\nwhile os.path.e
 
 
 class Blame(Case):
-    def run_steps(self, *steps):
+    def run_steps(self, *steps, options=()):
         (self.top / "steps").write_text(json.dumps(steps))
         (self.top / "stepper.py").write_text(AGENT)
-        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"), str(self.top / "steps"), code=0)
+        self.seen("run", "--session", "s", "--agent", "stepper.py", *options, "--", sys.executable, str(self.top / "stepper.py"), str(self.top / "steps"), code=0)
 
     def blame(self, name):
         document = self.json("blame", "--session", "s", name)
@@ -69,6 +70,28 @@ class Blame(Case):
         self.seen("undo", "--session", "s", "--last", code=0)
         self.assertEqual((self.work / "a").read_bytes(), b"one\n2\n")
 
+    def test_what_an_own_action_writes_several_times(self):
+        """Its lines are its own where it found what it had left; what a person changed between is not."""
+        self.file("a", b"one\ntwo\n")
+        self.file("b", b"one\ntwo\n")
+        (self.top / "edit1").write_text(json.dumps(["b", [["two", ["two", "person"]]]]))
+        again = ["open('a', 'a').write('own\\n')", "text = open('a').read(); open('a', 'w').write('again\\n' + text)",
+                 "file = open('a', 'r+'); file.seek(0, 2); file.write('more\\n'); file.close(); open('made', 'w').write('1\\n'); open('made', 'a').write('2\\n')",
+                 "open('b', 'a').write('own\\n')"]
+        last = ["open('b', 'a').write('after\\n')", "import os; os.chmod('a', 0o600)"]
+        self.others = set()
+        ended = threading.Event()
+        person = threading.Thread(target=self.person, args=(1, ended))
+        person.start()
+        try:
+            self.run_steps("true", *([step] for step in (*again, ASK.format(path=str(self.top / "edit1")), *last)), "sed -i s/two/2/ a", options=("--via", VIA))
+        finally:
+            ended.set()
+            person.join()
+        self.assertEqual(self.kinds("a"), [("again", 2), ("one", "before_session"), ("2", 3), ("own", 2), ("more", 2)])
+        self.assertEqual(self.kinds("made"), [("1", 2), ("2", 2)])
+        self.assertEqual(self.kinds("b"), [("one", "before_session"), ("two", "before_session"), ("person", "unknown"), ("own", 2), ("after", "unknown")])
+
     def test_what_an_undo_brings_back_is_whose_it_was(self):
         self.file("a", b"one\ntwo\n\tthree\\n\n")
         self.run_steps("sed -i s/two/2/ a", "echo 4 >> a; sed -i 1d a")
@@ -102,8 +125,8 @@ class Blame(Case):
         while serial < EDITS:
             name, writer = chance.choice(list(truth)), chance.choice(("own", "command", "formatter", "person"))
             number, lines, edits = len(steps) + 1, truth[name], []
-            if (writer, name) in written and writer == "own":
-                writer = "command"  # what one own action writes twice is not known
+            if writer == "own" and "person" in written.get(name, ()):
+                writer = "command"  # what a person changed between two writes of one own action is nowhere
             for _ in range(chance.randrange(1, LINES)):
                 at = chance.randrange(len(lines))
                 old = lines[at][0]
@@ -115,8 +138,9 @@ class Blame(Case):
                     new = [old, *new] if chance.random() < 0.7 or len(lines) < 40 else []
                 edits.append((old, new))
                 lines[at:at + 1] = [entry for text in new for entry in ([lines[at]] if text == old else [(text, writer, number)])]
-            if writer != "person":
-                written = {("own", name): True, **written} if writer == "own" else {}
+            if writer == "own" or name in written:
+                written.setdefault(name, []).append(writer)
+            written = written if writer in ("own", "person") else {}
             path = str(self.top / f"edit{number}")
             with open(path, "w") as file:
                 json.dump([name, edits], file)

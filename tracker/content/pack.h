@@ -131,6 +131,8 @@ enum pack_flags {
 	PACK_CUT = 64, /* a path was longer than PACK_PATH_BYTES_MAX */
 	PACK_UNWRITTEN =
 		512, /* AFTER: of a call that set metadata or made a hard link: no descriptor was closed */
+	PACK_CONTINUED =
+		1024, /* AFTER: its writer found the file as the session's last change had left it */
 };
 
 /* As stat(2).  All zero: nothing was there, or it is not known. */
