@@ -11,6 +11,7 @@
 #ifndef SEEN_CLI_HOOKS_ADAPTER_H
 #define SEEN_CLI_HOOKS_ADAPTER_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +48,7 @@ enum hook_tool_kind {
 struct hook_tool {
 	const char *name;
 	enum hook_tool_kind kind;
-	const char *file;         /* a path, absolute or from the directory */
+	const char *file;         /* a path, absolute or from the directory; NULL: edits() tells */
 	const char *first, *last; /* HOOK_TOOL_READ: numbers of lines, from 1; NULL: it has none */
 	const char *count;        /* and of how many */
 	const char *content;      /* HOOK_TOOL_WRITE: what the file is to hold; NULL: it has none */
@@ -77,11 +78,20 @@ struct hook_text {
 	const struct file_lines *lines; /* of the file, which it is; NULL: seen's own words */
 };
 
+/* A file that a tool is about to change. */
+struct hook_edit {
+	char name[PATH_MAX]; /* absolute, or from the directory */
+	enum hook_tool_kind kind;
+};
+
 struct hook_adapter {
 	const char *agent; /* of `seen answer hook AGENT` */
 	struct hook_members members;
 	const struct hook_event *events;
 	const struct hook_tool *tools;
+	/* The agent cuts what its hook was given, a text: one beyond the limits of the agent's
+	 * profile proves nothing. */
+	bool is_cut;
 
 	/* shown(): which lines of a file the output of its read tool holds.
 	 *
@@ -95,6 +105,10 @@ struct hook_adapter {
 	 * agent_pid: of the agent's process. */
 	bool (*may_differ)(const struct hook_input *input, uint32_t agent_pid);
 
+	/* edits(): the file of that number, from 0, that a tool without a member for it changes; false
+	 * where there is none.  NULL: the agent has no such tool. */
+	bool (*edits)(const struct hook_input *input, size_t index, struct hook_edit *ret_edit);
+
 	/* Documents for the agent, new references; NULL: it cannot be said so, and nothing is.
 	 * A function that is NULL: the agent has no such answer.
 	 *
@@ -106,7 +120,7 @@ struct hook_adapter {
 	json_t *(*add)(const struct hook_input *input, const char *text);
 };
 
-#define HOOK_ADAPTERS(X) X(claude)
+#define HOOK_ADAPTERS(X) X(claude) X(codex) X(cline) X(gemini)
 
 #define HOOK_ADAPTER_DECLARE(name) extern const struct hook_adapter hook_adapter_##name;
 HOOK_ADAPTERS(HOOK_ADAPTER_DECLARE)

@@ -69,20 +69,17 @@ static const char *input_of(const struct hook_input *input)
 	return input->file ? input->file : first_of(input->tool_input, WORDS);
 }
 
-/* The file of a tool that is known. */
-static void read_tool(struct hook_input *input)
+void hook_input_set_file(struct hook_input *input, const char *name)
 {
-	const struct hook_tool *tool = hook_tool_find(input->adapter, input->tool);
-	const char *file = tool ? text_of(input->tool_input, tool->file) : NULL;
 	int length = 0;
 
-	input->known_tool = tool;
-	input->file = file;
-	if (file && file[0] == '/')
-		length = snprintf(input->path, sizeof(input->path), "%s", file);
-	else if (file && input->directory && input->directory[0] == '/')
+	input->file = name;
+	input->path[0] = '\0';
+	if (name && name[0] == '/')
+		length = snprintf(input->path, sizeof(input->path), "%s", name);
+	else if (name && input->directory && input->directory[0] == '/')
 		length = snprintf(input->path, sizeof(input->path), "%s/%s", input->directory,
-				  file);
+				  name);
 	if (length >= (int)sizeof(input->path))
 		input->path[0] = '\0';
 }
@@ -114,7 +111,10 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	input->tool = text_of(document, members->tool);
 	input->tool_input = value_of(document, members->tool_input);
 	input->tool_output = value_of(document, members->tool_output);
-	read_tool(input);
+	input->known_tool = hook_tool_find(adapter, input->tool);
+	hook_input_set_file(input, input->known_tool
+					   ? text_of(input->tool_input, input->known_tool->file)
+					   : NULL);
 	input->input = input_of(input);
 	return input->event && input->conversation;
 }

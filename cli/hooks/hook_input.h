@@ -37,6 +37,10 @@ struct hook_input {
 bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_input);
 void hook_input_free(struct hook_input *input);
 
+/* hook_input_set_file(): the file that a known tool is about.  name: absolute, or from the directory;
+ * borrowed; NULL: none. */
+void hook_input_set_file(struct hook_input *input, const char *name);
+
 /* hook_input_lines(): the lines that a read tool was asked for: the first, from 1, and how many, at
  * most UINT64_MAX. */
 void hook_input_lines(const struct hook_input *input, uint64_t *ret_first, uint64_t *ret_count);

@@ -23,9 +23,29 @@ struct reading {
 	json_t *output;          /* that the model is given; NULL: what the tool gave */
 };
 
-/* A document that gives the model seen's own words. */
+/* Does the model get a text whole, as far as is known of the agent? */
+static bool is_uncut(const struct reading *reading, const char *text, size_t length)
+{
+	struct context context = *reading->agent->context;
+	uint64_t lines = 0, longest = 0, line = 0;
+
+	if (!reading->input->adapter->is_cut)
+		return true;
+	context.scope_id = reading->agent->scope_id;
+	const struct output_limits limits = decision_limits(reading->agent->segment, &context);
+	for (size_t i = 0; i < length; i++) {
+		line = text[i] == '\n' ? 0 : line + 1;
+		longest = line > longest ? line : longest;
+		lines += text[i] == '\n';
+	}
+	return length <= limits.bytes && lines < limits.lines && longest <= limits.line_bytes;
+}
+
+/* A document that gives the model seen's own words.  False: that cannot be. */
 static bool words(struct reading *reading, const char *text, size_t length)
 {
+	if (!is_uncut(reading, text, length))
+		return false;
 	if (length && text[length - 1] == '\n')
 		length--;
 	const struct hook_text replaced = { .bytes = text, .length = length };
@@ -151,6 +171,10 @@ static void answer_shown(struct reading *reading, enum hook_shown shown)
 	const struct hook_input *input = reading->input;
 	struct request *request = &reading->own.request;
 
+	const char *output = json_string_value(input->tool_output);
+	if (shown == HOOK_SHOWN_LINES && output &&
+	    !is_uncut(reading, output, json_string_length(input->tool_output)))
+		shown = HOOK_SHOWN_SOMETHING;
 	bool is_known = shown == HOOK_SHOWN_UNCHANGED ? find_asked(reading)
 						      : shown == HOOK_SHOWN_LINES;
 	if (is_known && reading->lines.span.first &&

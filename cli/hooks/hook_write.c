@@ -86,18 +86,35 @@ static json_t *refusal(const struct hook_agent *agent, const struct hook_input *
 	return document;
 }
 
+/* One file.  input: with that file. */
+static json_t *answer_file(const struct hook_agent *agent, const struct hook_input *input,
+			   enum hook_tool_kind kind)
+{
+	struct hook_file file = { .fd = -1 };
+	json_t *answer = NULL;
+
+	if (hook_file_open(agent->segment, input->path, &file))
+		answer = refusal(agent, input, &file,
+				 kind == HOOK_TOOL_WRITE ? GUARD_REPLACES : GUARD_WRITES);
+	hook_file_close(&file);
+	return answer;
+}
+
 json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_input *input)
 {
 	const struct hook_tool *tool = input->known_tool;
-	struct hook_file file = { .fd = -1 };
+	struct hook_input one = *input;
+	struct hook_edit edit;
 	json_t *answer = NULL;
 
 	if (!tool || (tool->kind != HOOK_TOOL_EDIT && tool->kind != HOOK_TOOL_WRITE) ||
 	    !input->adapter->refuse)
 		return NULL;
-	if (hook_file_open(agent->segment, input->path, &file))
-		answer = refusal(agent, input, &file,
-				 tool->kind == HOOK_TOOL_WRITE ? GUARD_REPLACES : GUARD_WRITES);
-	hook_file_close(&file);
+	if (tool->file || !input->adapter->edits)
+		return answer_file(agent, input, tool->kind);
+	for (size_t i = 0; !answer && input->adapter->edits(input, i, &edit); i++) {
+		hook_input_set_file(&one, edit.name);
+		answer = answer_file(agent, &one, edit.kind);
+	}
 	return answer;
 }

@@ -1,7 +1,6 @@
 /* Other hooks: see rivals_claude.h. */
 #include "cli/hooks/rivals_claude.h"
 
-#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,81 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "cli/agents/hooks.h"
-#include "cli/base/jsonc.h"
-#include "tracker/process/hook_command.h"
-
-/* Does a matcher leave a tool out for certain?  It is a name, or several with | between; else a
- * pattern, which may match anything. */
-static bool leaves_out(const char *matcher, const char *tool)
-{
-	size_t length = strlen(tool);
-
-	if (!matcher || !matcher[0] ||
-	    strspn(matcher, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_|") !=
-		    strlen(matcher))
-		return false;
-	for (const char *at = matcher; (at = strstr(at, tool)); at++)
-		if ((at == matcher || at[-1] == '|') && (!at[length] || at[length] == '|'))
-			return false;
-	return true;
-}
-
-static bool has_rival(const json_t *groups, const char *tool)
-{
-	for (size_t i = 0; i < json_array_size(groups); i++) {
-		const json_t *group = json_array_get(groups, i);
-		const json_t *hooks = json_object_get(group, "hooks");
-		if (leaves_out(json_string_value(json_object_get(group, "matcher")), tool))
-			continue;
-		for (size_t j = 0; j < json_array_size(hooks); j++) {
-			const json_t *hook = json_array_get(hooks, j);
-			const char *command = json_string_value(json_object_get(hook, "command"));
-			if (!command || !hook_command_is(command))
-				return true;
-		}
-	}
-	return groups && !json_is_array(groups);
-}
+#include "cli/hooks/rivals.h"
 
 /* Has one file of settings another hook, or plugins, which may have some? */
 static bool file_has_rival(const char *path, const char *tool)
 {
-	char *bytes = NULL;
-	size_t room = 0;
-	FILE *file = fopen(path, "re");
+	bool found;
+	json_t *settings = rivals_settings(path, &found);
 
-	if (!file)
-		return errno != ENOENT && errno != ENOTDIR;
-	/* There is no NUL in it, or it is no JSON. */
-	ssize_t length = getdelim(&bytes, &room, '\0', file);
-	(void)fclose(file);
-	json_t *document = length > 0 ? jsonc_load(bytes, (size_t)length) : NULL;
-	free(bytes);
-	const json_t *hooks = json_object_get(document, "hooks");
-	bool found = !json_is_object(document) ||
-		     has_rival(json_object_get(hooks, "PostToolUse"), tool) ||
-		     json_object_size(json_object_get(document, "enabledPlugins"));
-	json_decref(document);
+	found = found || rivals_among(settings, "PostToolUse", RIVALS_NAMES, tool) ||
+		json_object_size(json_object_get(settings, "enabledPlugins"));
+	json_decref(settings);
 	return found;
-}
-
-/* Does a text name hooks of that kind?  In doubt it does. */
-static bool page_has_rival(const char *path)
-{
-	char *line = NULL;
-	size_t room = 0;
-	bool found = false;
-	FILE *file = fopen(path, "re");
-
-	while (file && !found && getline(&line, &room, file) > 0)
-		found = strstr(line, "PostToolUse");
-	free(line);
-	if (file)
-		(void)fclose(file);
-	return found || !file;
 }
 
 /* Skills, commands and agents may bring hooks with them.  directory: of settings. */
@@ -102,7 +39,7 @@ static bool pages_have_rival(const char *directory)
 		int error = glob(pattern, GLOB_NOSORT, NULL, &pages);
 		found = error != 0 && error != GLOB_NOMATCH;
 		for (size_t j = 0; error == 0 && j < pages.gl_pathc && !found; j++)
-			found = page_has_rival(pages.gl_pathv[j]);
+			found = rivals_mentioned(pages.gl_pathv[j], "PostToolUse");
 		globfree(&pages);
 	}
 	return found;

@@ -11,12 +11,12 @@ from driver import SEEN, SOURCE, Case
 
 MERGED = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json",
           "qwen": ".qwen/settings.json", "cursor-agent": ".cursor/hooks.json"}
-FILES = {"pi": ".pi/agent/extensions/seen.ts", "copilot": ".copilot/hooks/seen.json", "opencode": ".config/opencode/plugins/seen.js"}
+FILES = {"pi": ".pi/agent/extensions/seen.ts", "cline": ".cline/plugins/seen.js", "copilot": ".copilot/hooks/seen.json", "opencode": ".config/opencode/plugins/seen.js"}
 AGENTS = {**MERGED, **FILES}
 NOTHING, USAGE, OUTPUT, CONFLICT = 1, 2, 6, 12
 
 
-ANSWERS = {"claude": "claude_answers"}  # the file that is installed where it is not the one of the agent's name
+ANSWERS = {"claude": "claude_answers", "cline": "cline_answers", "codex": "codex_answers", "gemini": "gemini_answers"}  # the file that is installed where it is not the one of the agent's name
 
 
 def with_program(text):
@@ -101,7 +101,7 @@ class Files(Hooks):
     def test_every_command_succeeds_without_seen(self):
         """In a shell that does not find it, and outside of any session."""
         import subprocess
-        for name in (*MERGED, *ANSWERS.values()):
+        for name in (*MERGED, *(name for agent, name in ANSWERS.items() if agent in MERGED)):
             commands = [hook["command"] for groups in json.loads((SOURCE / "config/data/hooks" / (name + ".json")).read_text())[
                 "hooks"].values() for group in groups for hook in group.get("hooks", [group])]
             self.assertGreater(len(commands), 2)

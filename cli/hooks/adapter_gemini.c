@@ -1,0 +1,164 @@
+/*
+ * Gemini CLI: its hooks' form, tried with 0.61.0.  A denial after a tool replaces what the tool gave
+ * by the reason; the model has it as the tool's error.
+ */
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/agents/hooks.h"
+#include "cli/base/text.h"
+#include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_input.h"
+#include "cli/hooks/rivals.h"
+
+static const struct hook_event EVENTS[] = {
+	{ "BeforeAgent", HOOK_PROMPT },
+	{ "BeforeTool", HOOK_BEFORE_TOOL },
+	{ "AfterTool", HOOK_AFTER_TOOL },
+	{ NULL, HOOK_OTHER },
+};
+
+static const struct hook_tool TOOLS[] = {
+	{ "read_file", HOOK_TOOL_READ, "file_path", "start_line", "end_line", NULL, NULL },
+	{ "replace", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
+	{ "write_file", HOOK_TOOL_WRITE, "file_path", NULL, NULL, NULL, "content" },
+	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+};
+
+/* What stands before lines that are not the whole file. */
+static const char PART_HEAD[] = "\nIMPORTANT: The file content has been truncated.\n"
+				"Status: Showing lines ";
+static const char PART_MARK[] = "\n\n--- FILE CONTENT (truncated) ---\n";
+
+/* Are these the lines that the output's head names, byte for byte? */
+static bool is_part(const char *output, const char *bytes, size_t length,
+		    struct file_lines *ret_lines)
+{
+	unsigned long long first, last, total;
+	struct file_lines *lines = ret_lines;
+	const char *mark = strstr(output, PART_MARK);
+
+	if (strncmp(output, PART_HEAD, strlen(PART_HEAD)) != 0 || !mark ||
+	    sscanf(output + strlen(PART_HEAD), "%llu-%llu of %llu total lines.", &first, &last,
+		   &total) != 3 ||
+	    first < 1 || last < first)
+		return false;
+	const char *content = mark + strlen(PART_MARK);
+	return file_lines_find(bytes, length, first, last - first + 1, lines) &&
+	       lines->count == last - first + 1 && lines->total == total &&
+	       lines->length == strlen(content) &&
+	       memcmp(lines->bytes, content, lines->length) == 0;
+}
+
+static enum hook_shown shown(const struct hook_input *input, const char *bytes, size_t length,
+			     struct file_lines *ret_lines)
+{
+	const json_t *content = json_object_get(input->tool_output, "llmContent");
+	const char *output = json_string_value(content);
+
+	if (!output || json_object_get(input->tool_output, "error"))
+		return HOOK_SHOWN_NOTHING;
+	if (json_string_length(content) == length && memcmp(output, bytes, length) == 0 &&
+	    file_lines_find(bytes, length, 1, UINT64_MAX, ret_lines))
+		return HOOK_SHOWN_LINES;
+	return is_part(output, bytes, length, ret_lines) ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
+}
+
+/* What a hook of a model's request is given holds the results of tools, too. */
+static bool file_has_rival(const char *path, const char *tool)
+{
+	bool found;
+	json_t *settings = rivals_settings(path, &found);
+
+	found = found || rivals_among(settings, "AfterTool", RIVALS_PATTERN, tool) ||
+		rivals_among(settings, "BeforeModel", RIVALS_PATTERN, NULL);
+	json_decref(settings);
+	return found;
+}
+
+/* home: the directory that has .gemini. */
+static bool directory_has_rival(const char *home, const char *tool)
+{
+	char path[PATH_MAX];
+	glob_t extensions = { .gl_pathc = 0 };
+
+	if (snprintf(path, sizeof(path), "%s/.gemini/settings.json", home) >= (int)sizeof(path) ||
+	    file_has_rival(path, tool) ||
+	    snprintf(path, sizeof(path), "%s/.gemini/extensions/*/hooks/hooks.json", home) >=
+		    (int)sizeof(path))
+		return true;
+	int error = glob(path, GLOB_NOSORT, NULL, &extensions);
+	bool found = error != 0 && error != GLOB_NOMATCH;
+	for (size_t i = 0; error == 0 && i < extensions.gl_pathc && !found; i++)
+		found = file_has_rival(extensions.gl_pathv[i], tool);
+	globfree(&extensions);
+	return found;
+}
+
+static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
+{
+	static const char *const SYSTEM[] = { "/etc/gemini-cli/settings.json",
+					      "/etc/gemini-cli/system-defaults.json" };
+	static const char *const VARIABLES[] = { "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+						 "GEMINI_CLI_SYSTEM_DEFAULTS_PATH" };
+	const char *project = getenv("GEMINI_PROJECT_DIR");
+	char home[PATH_MAX];
+
+	(void)agent_pid;
+	for (size_t i = 0; i < sizeof(SYSTEM) / sizeof(SYSTEM[0]); i++) {
+		const char *named = getenv(VARIABLES[i]);
+		if (file_has_rival(named ? named : SYSTEM[i], input->tool))
+			return true;
+	}
+	return !input->directory || hooks_expand("$GEMINI_CLI_HOME/|~/", home, sizeof(home)) < 0 ||
+	       directory_has_rival(home, input->tool) ||
+	       directory_has_rival(input->directory, input->tool) ||
+	       (project && directory_has_rival(project, input->tool));
+}
+
+static json_t *deny(const char *reason)
+{
+	return json_pack("{s:s, s:o}", "decision", "deny", "reason", text_json(reason));
+}
+
+static json_t *replace(const struct hook_input *input, const struct hook_text *text)
+{
+	(void)input;
+	/* An error is no form for a file. */
+	return text->lines ? NULL
+			   : json_pack("{s:s, s:s%}", "decision", "deny", "reason", text->bytes,
+				       text->length);
+}
+
+static json_t *refuse(const struct hook_input *input, const char *reason)
+{
+	(void)input;
+	return deny(reason);
+}
+
+static json_t *add(const struct hook_input *input, const char *text)
+{
+	return json_pack("{s:{s:s, s:o}}", "hookSpecificOutput", "hookEventName", input->event,
+			 "additionalContext", text_json(text));
+}
+
+const struct hook_adapter hook_adapter_gemini = {
+	.agent = "gemini",
+	.members = { .event = "hook_event_name",
+		     .directory = "cwd",
+		     .conversation = "session_id",
+		     .words = "prompt",
+		     .tool = "tool_name",
+		     .tool_input = "tool_input",
+		     .tool_output = "tool_response" },
+	.events = EVENTS,
+	.tools = TOOLS,
+	.shown = shown,
+	.may_differ = may_differ,
+	.replace = replace,
+	.refuse = refuse,
+	.add = add,
+};
