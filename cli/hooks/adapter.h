@@ -6,7 +6,7 @@
  * tools are called, which lines of a file a tool's output proves to hold, and which document makes
  * the agent do what was decided.  It decides nothing, and writes nothing.
  *
- * Each is one file, adapter_NAME.c, with a line in HOOK_ADAPTERS.
+ * Each is in a file adapter_NAME.c, and has its name in HOOK_ADAPTERS.
  */
 #ifndef SEEN_CLI_HOOKS_ADAPTER_H
 #define SEEN_CLI_HOOKS_ADAPTER_H
@@ -109,7 +109,8 @@ struct hook_adapter {
 	 * where there is none.  NULL: the agent has no such tool. */
 	bool (*edits)(const struct hook_input *input, size_t index, struct hook_edit *ret_edit);
 
-	/* Documents for the agent, new references; NULL: it cannot be said so, and nothing is.
+	/* Documents for the agent, new references; NULL: there is none for it, and
+	 * the agent goes on as ever.
 	 * A function that is NULL: the agent has no such answer.
 	 *
 	 * replace(): another output of the tool, of the same shape.  After the tool alone.
@@ -120,7 +121,7 @@ struct hook_adapter {
 	json_t *(*add)(const struct hook_input *input, const char *text);
 };
 
-#define HOOK_ADAPTERS(X) X(claude) X(codex) X(cline) X(gemini)
+#define HOOK_ADAPTERS(X) X(claude) X(codex) X(cline) X(gemini) X(opencode) X(pi)
 
 #define HOOK_ADAPTER_DECLARE(name) extern const struct hook_adapter hook_adapter_##name;
 HOOK_ADAPTERS(HOOK_ADAPTER_DECLARE)
@@ -128,10 +129,5 @@ HOOK_ADAPTERS(HOOK_ADAPTER_DECLARE)
 
 /* hook_adapter_find(): by the agent's name; NULL: its hooks do not answer. */
 const struct hook_adapter *hook_adapter_find(const char *agent);
-
-/* hook_tool_find(), hook_event_moment(): by the agent's own names.  NULL, HOOK_OTHER: it is none of
- * these. */
-const struct hook_tool *hook_tool_find(const struct hook_adapter *adapter, const char *name);
-enum hook_moment hook_event_moment(const struct hook_adapter *adapter, const char *name);
 
 #endif

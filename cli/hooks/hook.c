@@ -16,10 +16,27 @@
 #include "tracker/content/pack_write.h"
 #include "tracker/journal/journal_map.h"
 
+/* One name for each moment, whichever agent it is; an event that has none is called as by its
+ * agent. */
+static const char *name_of(const struct hook_input *input)
+{
+	switch (input->moment) {
+	case HOOK_PROMPT:
+		return "UserPromptSubmit";
+	case HOOK_BEFORE_TOOL:
+		return "PreToolUse";
+	case HOOK_AFTER_TOOL:
+		return "PostToolUse";
+	case HOOK_OTHER:
+		break;
+	}
+	return input->event;
+}
+
 static void record(struct journal *journal, uint64_t scope_id, const struct hook_input *input)
 {
 	const char *const texts[REPORTED_TEXTS] = {
-		[REPORTED_HOOK] = input->event,    [REPORTED_CONVERSATION] = input->conversation,
+		[REPORTED_HOOK] = name_of(input),  [REPORTED_CONVERSATION] = input->conversation,
 		[REPORTED_PROMPT] = input->prompt, [REPORTED_CALL] = input->call,
 		[REPORTED_TOOL] = input->tool,     [REPORTED_INPUT] = input->input,
 	};

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,23 @@ static const char *input_of(const struct hook_input *input)
 	return input->file ? input->file : first_of(input->tool_input, WORDS);
 }
 
+/* By the agent's own names.  NULL, HOOK_OTHER: it is none of these. */
+static const struct hook_tool *find_tool(const struct hook_adapter *adapter, const char *name)
+{
+	for (const struct hook_tool *tool = adapter->tools; name && tool->name; tool++)
+		if (strcmp(tool->name, name) == 0)
+			return tool;
+	return NULL;
+}
+
+static enum hook_moment find_moment(const struct hook_adapter *adapter, const char *name)
+{
+	for (const struct hook_event *event = adapter->events; name && event->name; event++)
+		if (strcmp(event->name, name) == 0)
+			return event->moment;
+	return HOOK_OTHER;
+}
+
 void hook_input_set_file(struct hook_input *input, const char *name)
 {
 	int length = 0;
@@ -99,7 +117,7 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	free(bytes);
 	input->document = document;
 	input->event = text_of(document, members->event);
-	input->moment = hook_event_moment(adapter, input->event);
+	input->moment = find_moment(adapter, input->event);
 	input->directory = text_of(document, members->directory);
 	input->conversation = text_of(document, members->sub_agent);
 	input->is_sub_agent = input->conversation;
@@ -111,7 +129,7 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	input->tool = text_of(document, members->tool);
 	input->tool_input = value_of(document, members->tool_input);
 	input->tool_output = value_of(document, members->tool_output);
-	input->known_tool = hook_tool_find(adapter, input->tool);
+	input->known_tool = find_tool(adapter, input->tool);
 	hook_input_set_file(input, input->known_tool
 					   ? text_of(input->tool_input, input->known_tool->file)
 					   : NULL);

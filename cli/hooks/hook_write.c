@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/files/answer_diff.h"
@@ -86,6 +87,28 @@ static json_t *refusal(const struct hook_agent *agent, const struct hook_input *
 	return document;
 }
 
+/* Would the file hold what it holds?  It is said before the tool runs, because after that nobody
+ * knows. */
+static json_t *unchanged(const struct hook_agent *agent, const struct hook_input *input,
+			 struct hook_file *file)
+{
+	const char *member = input->known_tool->content;
+	const json_t *content = member ? json_object_get(input->tool_input, member) : NULL;
+	json_t *document = NULL;
+	char *text = NULL;
+
+	if (!json_is_string(content) || !input->adapter->add ||
+	    json_string_length(content) != (size_t)file->stat.st_size ||
+	    !hook_file_read(agent->segment, file) || file->length != json_string_length(content) ||
+	    memcmp(file->bytes, json_string_value(content), file->length) != 0)
+		return NULL;
+	if (asprintf(&text, "[%s already held this content.]", input->file) < 0)
+		return NULL;
+	document = input->adapter->add(input, text);
+	free(text);
+	return document;
+}
+
 /* One file.  input: with that file. */
 static json_t *answer_file(const struct hook_agent *agent, const struct hook_input *input,
 			   enum hook_tool_kind kind)
@@ -93,9 +116,12 @@ static json_t *answer_file(const struct hook_agent *agent, const struct hook_inp
 	struct hook_file file = { .fd = -1 };
 	json_t *answer = NULL;
 
-	if (hook_file_open(agent->segment, input->path, &file))
+	if (hook_file_open(agent->segment, input->path, &file)) {
 		answer = refusal(agent, input, &file,
 				 kind == HOOK_TOOL_WRITE ? GUARD_REPLACES : GUARD_WRITES);
+		if (!answer)
+			answer = unchanged(agent, input, &file);
+	}
 	hook_file_close(&file);
 	return answer;
 }

@@ -7,10 +7,11 @@
 #include "cli/hooks/hook_agent.h"
 #include "cli/hooks/hook_input.h"
 
-/* hook_answer_write(): is the file what the agent read?  A refusal is recorded.
+/* hook_answer_write(): is the file what the agent read, and does the write change it?  A refusal is
+ * recorded.
  *
- * Returns the adapter's document, a new reference; NULL: it is not refused, or the tool is none of
- * these. */
+ * Returns the adapter's document, a new reference; NULL: there is nothing to say, or the tool is none
+ * of these. */
 json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_input *input);
 
 #endif

@@ -104,3 +104,21 @@ bool rivals_among(const json_t *settings, const char *event, enum rivals_matcher
 	}
 	return groups && !json_is_array(groups);
 }
+
+bool rivals_are_named(uint32_t pid, const char *const *words)
+{
+	char path[40], *word = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return true;
+	while (!found && getdelim(&word, &room, '\0', file) > 0)
+		for (const char *const *at = words; *at; at++)
+			found = found || strncmp(word, *at, strlen(*at)) == 0;
+	free(word);
+	(void)fclose(file);
+	return found;
+}

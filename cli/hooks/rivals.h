@@ -6,6 +6,7 @@
 #define SEEN_CLI_RIVALS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -28,5 +29,9 @@ bool rivals_among(const json_t *settings, const char *event, enum rivals_matcher
 /* rivals_mentioned(): has a file a word?  In doubt, one that cannot be read, it has; a file that is
  * not there has none. */
 bool rivals_mentioned(const char *path, const char *word);
+
+/* rivals_are_named(): does a word of a process' command line begin with one of these?  In doubt it
+ * does.  words: ended by NULL. */
+bool rivals_are_named(uint32_t pid, const char *const *words);
 
 #endif

@@ -68,26 +68,9 @@ static bool project_has_rival(const char *directory, const char *tool)
 	       directory_has_rival(path, tool);
 }
 
-/* Does the agent's command line name settings of its own?  In doubt it does. */
-static bool names_settings(uint32_t pid)
-{
-	static const char *const OPTIONS[] = { "--settings", "--plugin-dir", "--plugin-url",
-					       "--agents",   "--agent",      "--managed-settings" };
-	char path[40], *word = NULL;
-	size_t room = 0;
-	bool found = false;
-
-	(void)snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return true;
-	while (!found && getdelim(&word, &room, '\0', file) > 0)
-		for (size_t i = 0; i < sizeof(OPTIONS) / sizeof(OPTIONS[0]); i++)
-			found = found || strncmp(word, OPTIONS[i], strlen(OPTIONS[i])) == 0;
-	free(word);
-	(void)fclose(file);
-	return found;
-}
+static const char *const OPTIONS[] = { "--settings", "--plugin-dir", "--plugin-url",
+				       "--agents",   "--agent",      "--managed-settings",
+				       NULL };
 
 bool rivals_claude_are(const char *tool, const char *directory, uint32_t agent_pid)
 {
@@ -95,7 +78,7 @@ bool rivals_claude_are(const char *tool, const char *directory, uint32_t agent_p
 	char path[PATH_MAX];
 
 	/* Managed settings may be in a directory of files. */
-	if (!directory || names_settings(agent_pid) ||
+	if (!directory || rivals_are_named(agent_pid, OPTIONS) ||
 	    access("/etc/claude-code/managed-settings.d", F_OK) == 0)
 		return true;
 	if (file_has_rival("/etc/claude-code/managed-settings.json", tool) ||

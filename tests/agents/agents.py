@@ -73,6 +73,17 @@ class Pi(Agent):
     def read(self, _, path):
         return Call("read", {"path": path})
 
+    def read_lines(self, _, path, first, count):
+        return Call("read", {"path": path, "offset": first, "limit": count})
+
+    @staticmethod
+    def rival(home):
+        return {f"{home}/.pi/agent/extensions/other.ts": """\
+export default function (pi) {
+	pi.on("tool_result", (event) => ({ content: [...event.content] }));
+}
+"""}
+
     def edit(self, _, path, old, new):
         return Call("edit", {"path": path, "edits": [{"oldText": old, "newText": new}]})
 
@@ -151,6 +162,9 @@ class Claude(Agent):
     def read(self, workspace, path):
         return Call("Read", {"file_path": f"{workspace}/{path}"})
 
+    def read_lines(self, workspace, path, first, count):
+        return Call("Read", {"file_path": f"{workspace}/{path}", "offset": first, "limit": count})
+
     def edit(self, workspace, path, old, new):
         return Call("Edit", {"file_path": f"{workspace}/{path}", "old_string": old,
                              "new_string": new})
@@ -210,6 +224,8 @@ class OpenCode(Agent):
     package = "opencode-ai"
     auto = "both"
     searches = True
+    # Where it has a plugin it installs a package before it starts, and tries for 70 s without a network.
+    no_npm = {"npm_config_fetch_retries": "0"}
 
     def settings(self, url):
         return {"autoupdate": False, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
@@ -220,7 +236,7 @@ class OpenCode(Agent):
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.config/opencode/opencode.json", json.dumps({**self.settings(url), "permission": "allow"}))
-        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", **self.no_npm,
                 "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
 
     def arguments(self, prompt):
@@ -231,6 +247,14 @@ class OpenCode(Agent):
 
     def read(self, workspace, path):
         return Call("read", {"filePath": f"{workspace}/{path}"})
+
+    def read_lines(self, workspace, path, first, count):
+        return Call("read", {"filePath": f"{workspace}/{path}", "offset": first, "limit": count})
+
+    def rival(self, home):
+        return {f"{home}/.config/{self.name}/plugins/other.js": """\
+export const Other = async () => ({ "tool.execute.after": async (input, output) => { output.title += ""; } });
+"""}
 
     def edit(self, workspace, path, old, new):
         return Call("edit", {"filePath": f"{workspace}/{path}", "oldString": old, "newString": new})
@@ -248,7 +272,7 @@ class Kilo(OpenCode):
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.config/kilo/kilo.json", json.dumps({**self.settings(url), "permission": {"*": "allow"}}))
-        return {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        return {**self.no_npm, "KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
                 "KILO_TELEMETRY_LEVEL": "off", "KILO_DISABLE_LSP_DOWNLOAD": "1"}
 
     def arguments(self, prompt):

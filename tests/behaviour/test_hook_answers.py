@@ -231,6 +231,14 @@ read("a"); out.append(edit("a")); out.append(edit("new", "Write", content="x"))
         (event,) = {(event["verdict"], event["reason"]) for event in map(json.loads, self.seen("log", "--session", "s", "--op", "guarded", "--json").stdout.splitlines())}
         self.assertEqual(event, ("denied", "stale"))
 
+    def test_write_that_changes_nothing(self):
+        answer, other = self.play(r'''
+write("a", 50); read("a")
+out.append(hook("PreToolUse", "Write", file_path=os.path.abspath("a"), content=open("a").read()))
+out.append(hook("PreToolUse", "Write", file_path=os.path.abspath("a"), content=open("a").read()[:-1]))
+''')
+        self.assertEqual((answer, other), ({"additionalContext": f"[{self.work / 'a'} already held this content.]"}, {}))
+
     def test_by_the_session(self):
         """What its own commands, or it, made of a file is not stale; nor is a touch."""
         self.assertEqual(self.play(r'''
@@ -251,6 +259,119 @@ os.utime("a", (1, 1)); out.append(edit("a")); write("a", 51); out.append(edit("a
         (self.work / "b").write_text("theirs\n" * 9)
         words, after = self.play(script.replace('"a"', '"b"'), "--read-before-write", "deny", "--session", "t")
         self.assertEqual((words, after), (f"{self.work / 'b'} has not been read yet. Please read the file first.", None))
+
+
+
+# The plugins of pi and opencode hand on what their agent does, and carry out what they are answered.
+PLUGIN = r"""
+def ask(agent, event, tool, conversation="c1", output=None, others=False, **tool_input):
+    document = {"session_id": conversation, "hook_event_name": event, "cwd": os.getcwd(), "tool_name": tool, "tool_use_id": "t", "tool_input": tool_input, "others": others}
+    if output is not None: document["tool_response"] = output
+    done = subprocess.run(["sh", "-c", "%(seen)s answer hook " + agent + " 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    return json.loads(done.stdout) if done.stdout else {}
+def text_of_pi(name, offset=1, limit=None):
+    lines = open(name, newline="").read().split("\n"); part = lines[offset - 1:][:limit]; rest = len(lines) - offset + 1 - len(part)
+    return "\n".join(part) + (f"\n\n[{rest} more lines in file. Use offset={offset + len(part)} to continue.]" if rest else "")
+def text_of_opencode(name, offset=1, limit=None, tail=""):
+    lines = open(name, newline="").read().split("\n"); lines = lines[:-1] if lines[-1] == "" else lines; part = lines[offset - 1:][:limit or 2000]
+    last = offset + len(part) - 1
+    more = f"(Showing lines {offset}-{last} of {len(lines)}. Use offset={last + 1} to continue.)" if last < len(lines) else f"(End of file - total {len(lines)} lines)"
+    return ("<path>" + os.path.abspath(name) + "</path>\n<type>file</type>\n<content>\n" + "\n".join(f"{offset + i}: {line}" for i, line in enumerate(part)) +
+            "\n\n" + more + "\n</content>" + tail)
+PATHS, TEXTS = {"pi": "path", "opencode": "filePath"}, {"pi": text_of_pi, "opencode": text_of_opencode}
+def reads(agent, name, offset=None, limit=None, output=None, **more):
+    words = {key: value for key, value in (("offset", offset), ("limit", limit)) if value}
+    answer = ask(agent, "PostToolUse", "read", output=TEXTS[agent](name, offset or 1, limit) if output is None else output, **{PATHS[agent]: name}, **words, **more)
+    out.append(kind(answer["output"]) if answer else "same")
+def before(agent, tool, name, **more):
+    return ask(agent, "PreToolUse", tool, **{PATHS[agent]: name}, **more)
+"""
+
+
+class Plugins(Answers):
+    def play(self, script, agent="", *options):
+        return super().play(PLUGIN % {"seen": SEEN} + script.replace("AGENT", repr(agent)), "--session", agent or "s", *options)
+
+    def test_reads(self):
+        for agent in ("pi", "opencode"):
+            self.assertEqual(self.play(r"""
+write("a", 50)
+for _ in range(3): reads(AGENT, "a")
+reads(AGENT, os.path.abspath("a"))
+write("a", 51); reads(AGENT, "a"); reads(AGENT, "a")
+outside("a", "external\n"); reads(AGENT, "a")
+write("b", 300); reads(AGENT, "b", 100, 100); reads(AGENT, "b", 120, 60); reads(AGENT, "b", 150, 100); reads(AGENT, "b")
+write("d", 50); reads(AGENT, "d"); reads(AGENT, "d", conversation="c2"); forget("PostCompact"); reads(AGENT, "d"); reads(AGENT, "d")
+forget("SubagentStart"); reads(AGENT, "d"); forget("SubagentStop"); reads(AGENT, "d")
+""", agent), ["same", "notice", "same", "same", "diff", "same", "diff", "same", "lines", "same", "same", "same", "same", "same", "notice", "same", "same"], agent)
+
+    def test_what_is_not_known(self):
+        """No answer, and no later one, where the output is not the file's lines alone."""
+        self.assertEqual(self.play(r"""
+write("a", 50)
+good = text_of_opencode("a")
+for bad in (good.replace("line 7 of", "line 8 of"), good.replace("\n7: ", "\n8: "), good.replace("\n50: ", "\n51: "), good.replace("(End of", "(The end of"),
+            good.replace("\n50: line 49 of the file, with some words", ""), good.replace("<type>file", "<type>directory"), "Image read successfully", "",
+            good.replace("with some words\n\n(", "with some wo... (line truncated to 2000 chars)\n\n("), 7, ["x"], {"a": good}):
+    reads("opencode", "a", output=bad)
+reads("opencode", "a", others=True); reads("opencode", "a", others=None)
+reads("opencode", "a"); reads("opencode", "a", others=True); reads("opencode", "a")
+open("crlf", "w", newline="").write("some words\r\n" * 90)
+for _ in range(2): reads("opencode", "crlf", output=text_of_opencode("crlf").replace("\r", ""))
+""", "opencode"), ["same"] * 11 + ["same"] + ["same"] * 2 + ["same", "same", "notice", "same", "same"])
+        self.assertEqual(self.play(r"""
+write("p", 50)
+good = text_of_pi("p")
+for bad in (good[:-1] + "x", good[:70], good + "[more]", "[Line 1 is 60KB, exceeds 50KB limit. Use bash: sed -n '1p' p | head -c 51200]", "", 7):
+    reads("pi", "p", output=bad)
+reads("pi", "p", 2, output=good)
+reads("pi", "p"); reads("pi", "p")
+""", "pi"), ["same"] * 6 + ["same"] + ["same", "notice"])
+
+    def test_rest_of_the_output(self):
+        """Instructions that opencode puts behind the file stay."""
+        tail = "\n\n<system-reminder>\nRules.\n</content>\nMore.\n</system-reminder>"
+        (text,) = self.play(r"""
+write("a", 50); reads("opencode", "a"); out.clear()
+out.append(ask("opencode", "PostToolUse", "read", output=text_of_opencode("a", tail=%r), filePath="a")["output"])
+""" % tail, "opencode")
+        self.assertRegex(text, r"^\[File previously read: [^\n]*\]\n\n<system-reminder>\nRules\.\n</content>\nMore\.\n</system-reminder>$")
+
+    def test_other_extensions_of_pi(self):
+        """Where another extension may change an output, nothing is answered; one that cannot is no matter."""
+        user, project = self.home / ".pi/agent", self.work / ".pi"
+        harmless = "export default (pi) => { pi.on('tool_call', () => {}); };\n"
+        cases = [(user / "extensions/seen.ts", "spawn('seen answer hook pi'); pi.on('tool_result')", "notice"), (user / "extensions/a.ts", harmless, "notice"),
+                 (user / "extensions/a.js", "pi.on('tool_result')", "same"), (project / "extensions/a.ts", 'pi.on("context")', "same"),
+                 (project / "extensions/a.ts", "import './b'; import x from './c'", "same"), (user / "extensions/a/index.ts", harmless, "same"),
+                 (user / "settings.json", json.dumps({"packages": ["npm:x"]}), "same"), (project / "settings.json", json.dumps({"extensions": ["/x"]}), "same"),
+                 (user / "settings.json", "{", "same"), (user / "settings.json", json.dumps({"extensions": [], "theme": "x"}), "notice"),
+                 (user / "extensions/readme.md", "tool_result", "notice")]
+        steps = ["import shutil; write('a', 50)\n"]
+        for path, text, _ in cases:
+            top = user if path.is_relative_to(user) else project
+            steps.append(f"os.makedirs({str(path.parent)!r}, exist_ok=True); open({str(path)!r}, 'w').write({text!r}); forget('SessionStart')\n"
+                         f"reads('pi', 'a'); reads('pi', 'a'); shutil.rmtree({str(top)!r})\n")
+        results = self.play("".join(steps), "pi")
+        self.assertEqual(results[::2], ["same"] * len(cases))
+        self.assertEqual(results[1::2], [last for _, _, last in cases])
+
+    def test_edits(self):
+        for agent in ("pi", "opencode"):
+            first, stale, again, after, same, other, unread, failed = self.play(r"""
+write("a", 50); reads(AGENT, "a"); out.clear()
+out.append(before(AGENT, "edit", "a"))
+outside("a", "external\n"); out.append(before(AGENT, "edit", "a")); out.append(before(AGENT, "write", "a", content="x"))
+reads(AGENT, "a"); out.pop(); out.append(before(AGENT, "edit", "a"))
+out.append(before(AGENT, "write", "a", content=open("a").read())); out.append(before(AGENT, "write", "a", content=open("a").read() + "x"))
+out.append(before(AGENT, "write", "new", content="")); out.append(ask(AGENT, "PostToolUse", "edit", path="a"))
+""", agent)
+            self.assertEqual((first, after, other, unread, failed), ({}, {}, {}, {}, {}))
+            self.assertTrue(stale["refuse"].startswith("a was modified since you last read it. Please read the file again.\n--- a"), stale)
+            self.assertIn("\n+external\n", stale["refuse"])
+            self.assertEqual(again, stale)
+            self.assertEqual(same, {"add": "[a already held this content.]"})
 
 
 if __name__ == "__main__":

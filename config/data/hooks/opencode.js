@@ -1,4 +1,4 @@
-// By `seen hooks install opencode`; `seen hooks remove opencode` removes this file.
+// By `seen hooks install`, for opencode or kilo; `seen hooks remove` removes this file.
 // Has `seen` give files in full again when the conversation is another one, or shorter than it was.
 // Outside of `seen run` it does nothing.
 import { spawnSync } from "node:child_process";

@@ -1,0 +1,167 @@
+/*
+ * pi, opencode and kilo: agents whose hook is a plugin of ours (config/data/hooks), in the agent's
+ * process.  The plugin gives what Claude Code would, a tool's output as one text, and takes
+ * {"output": text}, {"refuse": reason} or {"add": text}.
+ */
+#include <string.h>
+
+#include "cli/base/text.h"
+#include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_input.h"
+#include "cli/hooks/hook_lines.h"
+#include "cli/hooks/rivals_pi.h"
+
+#define MEMBERS \
+	{ \
+		.event = "hook_event_name", .directory = "cwd", .conversation = "session_id", \
+		.prompt = "prompt_id", .words = "prompt", .call = "tool_use_id", \
+		.tool = "tool_name", .tool_input = "tool_input", .tool_output = "tool_response" \
+	}
+
+static const struct hook_event EVENTS[] = {
+	{ "UserPromptSubmit", HOOK_PROMPT },
+	{ "PreToolUse", HOOK_BEFORE_TOOL },
+	{ "PostToolUse", HOOK_AFTER_TOOL },
+	{ NULL, HOOK_OTHER },
+};
+
+static const struct hook_tool TOOLS_OF_PI[] = {
+	{ "read", HOOK_TOOL_READ, "path", "offset", NULL, "limit", NULL },
+	{ "edit", HOOK_TOOL_EDIT, "path", NULL, NULL, NULL, NULL },
+	{ "write", HOOK_TOOL_WRITE, "path", NULL, NULL, NULL, "content" },
+	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+};
+
+static const struct hook_tool TOOLS_OF_OPENCODE[] = {
+	{ "read", HOOK_TOOL_READ, "filePath", "offset", NULL, "limit", NULL },
+	{ "edit", HOOK_TOOL_EDIT, "filePath", NULL, NULL, NULL, NULL },
+	{ "write", HOOK_TOOL_WRITE, "filePath", NULL, NULL, NULL, "content" },
+	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+};
+
+/* A file's lines as they are; behind those of a part a remark: "\n\n[... more lines ...]". */
+static enum hook_shown shown_plain(const struct hook_input *input, const char *file, size_t length,
+				   struct file_lines *ret_lines)
+{
+	const char *text = json_string_value(input->tool_output);
+	size_t text_length = json_string_length(input->tool_output);
+	uint64_t first, count;
+
+	hook_input_lines(input, &first, &count);
+	if (!text)
+		return HOOK_SHOWN_NOTHING;
+	if (hook_lines_plain(file, length, first, text, text_length, ret_lines))
+		return HOOK_SHOWN_LINES;
+	for (size_t i = text_length; text_length && text[text_length - 1] == ']' && i > 3; i--)
+		if (memcmp(text + i - 3, "\n\n[", 3) == 0)
+			return hook_lines_plain(file, length, first, text, i - 3, ret_lines)
+				       ? HOOK_SHOWN_LINES
+				       : HOOK_SHOWN_SOMETHING;
+	return HOOK_SHOWN_SOMETHING;
+}
+
+/* Between a head and a foot, numbered; behind them what the agent tells besides. */
+static const char HEAD[] = "</path>\n<type>file</type>\n<content>\n";
+static const char FOOT[] = "\n</content>";
+
+/* Where the numbered lines begin; NULL: nowhere. */
+static const char *lines_of(const char *text)
+{
+	const char *newline = strchr(text, '\n');
+	const char *head = newline ? newline - strlen("</path>") : NULL;
+
+	return head && strncmp(text, "<path>", strlen("<path>")) == 0 && head > text &&
+			       strncmp(head, HEAD, strlen(HEAD)) == 0
+		       ? head + strlen(HEAD)
+		       : NULL;
+}
+
+/* What the agent says behind the lines that it gave: one of its remarks, in parentheses. */
+static bool is_remark(const char *text)
+{
+	static const char *const REMARKS[] = { "\n(End of file - total ", "\n(Showing lines ",
+					       "\n(Output capped at " };
+
+	for (size_t i = 0; i < sizeof(REMARKS) / sizeof(REMARKS[0]); i++)
+		if (strncmp(text, REMARKS[i], strlen(REMARKS[i])) == 0)
+			return true;
+	return false;
+}
+
+static enum hook_shown shown_numbered(const struct hook_input *input, const char *file,
+				      size_t length, struct file_lines *ret_lines)
+{
+	const char *text = json_string_value(input->tool_output);
+	const char *lines = text ? lines_of(text) : NULL;
+
+	if (!lines)
+		return HOOK_SHOWN_NOTHING; /* a picture, a directory */
+	size_t taken = hook_lines_numbered(file, length, lines, strlen(lines), ": ", false,
+					   ret_lines);
+	return taken && is_remark(lines + taken) ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
+}
+
+static bool may_differ_pi(const struct hook_input *input, uint32_t agent_pid)
+{
+	return rivals_pi_are(input->directory, agent_pid);
+}
+
+/* The plugin knows which others were loaded. */
+static bool may_differ_opencode(const struct hook_input *input, uint32_t agent_pid)
+{
+	(void)agent_pid;
+	return !json_is_false(json_object_get(input->document, "others"));
+}
+
+static json_t *replace_plain(const struct hook_input *input, const struct hook_text *text)
+{
+	(void)input;
+	return json_pack("{s:s%}", "output", text->bytes, text->length);
+}
+
+/* What stands behind the foot, instructions that belong to the file's directory, is kept. */
+static json_t *replace_numbered(const struct hook_input *input, const struct hook_text *text)
+{
+	const char *output = json_string_value(input->tool_output);
+	const char *foot = output ? strstr(output, FOOT)
+				  : NULL; /* no line before it has no number */
+	const char *rest = foot ? foot + strlen(FOOT) : "";
+	return json_pack("{s:s%+}", "output", text->bytes, text->length, rest);
+}
+
+static json_t *refuse(const struct hook_input *input, const char *reason)
+{
+	(void)input;
+	return json_pack("{s:o}", "refuse", text_json(reason));
+}
+
+static json_t *add(const struct hook_input *input, const char *text)
+{
+	(void)input;
+	return json_pack("{s:o}", "add", text_json(text));
+}
+
+const struct hook_adapter hook_adapter_pi = {
+	.agent = "pi",
+	.members = MEMBERS,
+	.events = EVENTS,
+	.tools = TOOLS_OF_PI,
+	.shown = shown_plain,
+	.may_differ = may_differ_pi,
+	.replace = replace_plain,
+	.refuse = refuse,
+	.add = add,
+};
+
+/* kilo's plugin is opencode's, and says so. */
+const struct hook_adapter hook_adapter_opencode = {
+	.agent = "opencode",
+	.members = MEMBERS,
+	.events = EVENTS,
+	.tools = TOOLS_OF_OPENCODE,
+	.shown = shown_numbered,
+	.may_differ = may_differ_opencode,
+	.replace = replace_numbered,
+	.refuse = refuse,
+	.add = add,
+};

@@ -1,0 +1,90 @@
+// By `seen hooks install`, for opencode or kilo; `seen hooks remove` removes this file.
+// Has `seen` give files in full again when the conversation is another one, or shorter than it was; and asks it before and after each
+// tool call: a file that the model was given already, and one that is not as it was given, is answered.
+// Outside of `seen run` it does nothing.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+function forget(event) {
+	spawnSync("sh", ["-c", "seen forget --hook " + event + " >/dev/null 2>&1 || :"], { stdio: "ignore", timeout: 10000 });
+}
+
+// This file may be loaded twice, from the user's and the project's directory: a call is asked for once.
+const asked = (globalThis[Symbol.for("seen.asked")] ??= new Set());
+const added = new Map(); // by call: what its result is to say besides
+const prompts = new Map(); // by conversation: the message that began the turn
+const subAgents = new Set();
+let others = true; // plugins that may change what a tool gives: in doubt there are
+
+// Another plugin changes no output for certain where its one file names nothing that could.
+function mayChange(plugin) {
+	const spec = typeof (plugin?.spec ?? plugin) === "string" ? plugin.spec ?? plugin : (plugin?.spec ?? plugin)[0];
+	try {
+		const text = readFileSync(spec.startsWith("file:") ? fileURLToPath(spec) : "", "utf8");
+		return !text.includes("seen.asked") && /tool\.execute\.after|experimental|import\(|require\(|from\s*["']\.|["']tool\./.test(text);
+	} catch {
+		return true;
+	}
+}
+
+function ask(event, key, directory, session, more) {
+	if (!process.env.SEEN_SESSION || asked.has(event + key)) return {};
+	asked.add(event + key);
+	try {
+		const input = JSON.stringify({ hook_event_name: event, session_id: session, prompt_id: prompts.get(session), cwd: directory, others, ...more });
+		const done = spawnSync("sh", ["-c", "seen answer hook opencode 2>/dev/null || :"], {
+			input, stdio: ["pipe", "pipe", "ignore"], timeout: 10000, maxBuffer: 1 << 26,
+		});
+		return done.stdout?.length ? JSON.parse(done.stdout.toString()) : {};
+	} catch {
+		return {};
+	}
+}
+
+export const SeenHooks = async ({ directory }) => ({
+	config: async (config) => {
+		others = ![config.plugin_origins ?? config.plugin].every((list) => Array.isArray(list) && !list.some(mayChange));
+	},
+	event: async ({ event }) => {
+		const session = event.properties?.info ?? {};
+		const id = event.properties?.sessionID;
+		if (event.type === "session.created" && session.parentID) {
+			subAgents.add(session.id);
+			forget("SubagentStart");
+		} else if (event.type === "session.created") {
+			forget("SessionCreated");
+		} else if (event.type === "session.updated" && session.revert) {
+			forget("SessionReverted");
+		} else if ((event.type === "session.idle" || event.type === "session.error") && subAgents.delete(id)) {
+			forget("SubagentStop");
+		} else if (event.type === "session.compacted") {
+			forget("PostCompact");
+		} else if (event.type === "message.part.updated" && event.properties.part?.state?.time?.compacted) {
+			forget("Pruned"); // an old result was taken out of the conversation
+		}
+	},
+	"chat.message": async (input, output) => {
+		prompts.set(input.sessionID, output.message?.id);
+		const words = (output.parts ?? []).map((part) => (part.type === "text" && !part.synthetic ? part.text : "")).join("");
+		ask("UserPromptSubmit", output.message?.id, directory, input.sessionID, { prompt: words });
+	},
+	"tool.execute.before": async (input, output) => {
+		const answer = ask("PreToolUse", input.callID, directory, input.sessionID, {
+			tool_name: input.tool, tool_use_id: input.callID, tool_input: output.args,
+		});
+		if (answer.add) added.set(input.callID, answer.add);
+		if (answer.refuse) throw new Error(answer.refuse);
+	},
+	"tool.execute.after": async (input, output) => {
+		const text = typeof output?.output === "string" ? output.output : undefined;
+		const answer = ask("PostToolUse", input.callID, directory, input.sessionID, {
+			tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
+			tool_response: input.tool === "read" ? text : undefined,
+		});
+		const more = added.get(input.callID);
+		added.delete(input.callID);
+		if (text !== undefined && typeof answer.output === "string") output.output = answer.output;
+		else if (text !== undefined && more) output.output = text + "\n\n" + more;
+	},
+});

@@ -1,0 +1,140 @@
+"""What the agent's own read, edit and write tools are answered, where its hooks answer: for `run --answered`.
+
+Each row is one tool call; the model server's log says what the model was given for it.  Files are changed by the agent, by an
+external program, and read in part; afterwards the agent works on what it was given.
+"""
+import os
+import re
+
+from agents import write_file
+from model_server import results_in_log
+from stage import Play, agent_of, seen_run
+
+NOTICE, LINES, CHANGED = "[File previously read: ", "[Lines ", "[File changed since last read: "
+STALE, SAME = " was modified since you last read it. Please read the file again.", " already held this content.]"
+
+
+def text_of(count, word="line"):
+    return "".join(f"{word} {i} of a file that is read again\n" for i in range(1, count + 1))
+
+
+FILES = {"a.txt": text_of(60), "part.txt": text_of(300), "own.txt": text_of(80), "ext.txt": text_of(80), "edit.txt": text_of(80),
+         "same.txt": text_of(50), "long.txt": text_of(5000), "wide.txt": "x" * 9000 + "\n" + text_of(40), "crlf.txt": text_of(60).replace("\n", "\r\n"),
+         "last.txt": text_of(60).rstrip("\n"), "dir/AGENTS.md": "Rules of this directory.\n", "dir/f.txt": text_of(60)}
+EXTERNAL = "an external program's line\n"
+
+
+def bare_lines(text):
+    """Without what an agent writes around and before lines."""
+    return re.sub(r"(?m)^ *\d+(?:: |\t|\u2192|\| ?)", "", text)
+
+
+class Row:
+    """name; call: operation words for the agent; kind: what the model must be given; outsider: see ModelServer."""
+
+    def __init__(self, name, kind, *operation, outsider=None, text=None):
+        self.name, self.kind, self.operation, self.outsider, self.text = name, kind, operation, outsider, text
+
+    def fault(self, given, earlier):
+        if given is None:
+            return "no result"
+        kinds = {"notice": given.lstrip().startswith(NOTICE), "lines": given.lstrip().startswith(LINES),
+                 "diff": given.lstrip().startswith(CHANGED), "stale": STALE in given, "same": SAME in given,
+                 "done": not any(words in given for words in (STALE, NOTICE, CHANGED))}
+        if self.kind == "real":
+            answered = any(words in given for words in (NOTICE, LINES, CHANGED))
+            missing = [line for line in (self.text or "").splitlines() if line and line not in bare_lines(given)]
+            return f"{len(missing)} lines are missing; given: {given[:200]!r}" if missing or answered else None
+        if self.kind == "fair":  # a notice only for what some earlier result held whole
+            whole = any(FILES[self.operation[1]].rstrip("\n") in bare_lines(text) for text in earlier)
+            return f"given: {given[:200]!r}" if NOTICE in given and not whole else None
+        return None if kinds[self.kind] else f"given: {given[:300]!r}"
+
+
+def rows():
+    """In the order of play."""
+    own = FILES["own.txt"].replace("line 40 of", "line forty of")
+    return [
+        Row("read", "real", "read", "a.txt", text=FILES["a.txt"]),
+        Row("read again", "notice", "read", "a.txt"),
+        Row("asked again", "real", "read", "a.txt", text=FILES["a.txt"]),
+        Row("read lines", "real", "read_lines", "part.txt", 100, 100, text="".join(FILES["part.txt"].splitlines(keepends=True)[99:199])),
+        Row("lines of these", "lines", "read_lines", "part.txt", 120, 60),
+        Row("lines of these and others", "real", "read_lines", "part.txt", 150, 100,
+            text="".join(FILES["part.txt"].splitlines(keepends=True)[149:249])),
+        Row("the whole file after lines of it", "real", "read", "part.txt", text=FILES["part.txt"]),
+        Row("read before its own edit", "real", "read", "own.txt", text=FILES["own.txt"]),
+        Row("its own edit", "done", "edit", "own.txt", "line 40 of a file that is read again", "line forty of a file that is read again"),
+        Row("read after its own edit", "diff", "read", "own.txt"),
+        Row("asked again after its own edit", "real", "read", "own.txt", text=own),
+        Row("read before an external change", "real", "read", "ext.txt", text=FILES["ext.txt"]),
+        Row("read after an external change", "diff", "read", "ext.txt", outsider=f"printf %s {EXTERNAL!r} >> ext.txt".replace("\\n", "\n")),
+        Row("read before an edit", "real", "read", "edit.txt", text=FILES["edit.txt"]),
+        Row("an edit over an external change", "stale", "edit", "edit.txt", "line 7 of a file", "line seven of a file",
+            outsider="sleep 1.1; echo external >> edit.txt"),
+        Row("read after the refusal", "diff", "read", "edit.txt"),
+        Row("the edit after reading again", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
+        Row("read before a write", "real", "read", "same.txt", text=FILES["same.txt"]),
+        Row("a write that changes nothing", "same", "write", "same.txt", FILES["same.txt"]),
+        Row("a long file", "fair", "read", "long.txt"),
+        Row("the long file again", "fair", "read", "long.txt"),
+        Row("a file with a long line", "fair", "read", "wide.txt"),
+        Row("the file with a long line again", "fair", "read", "wide.txt"),
+        Row("a file with CRLF", "real", "read", "crlf.txt"),
+        Row("the file with CRLF again", "fair", "read", "crlf.txt"),
+        Row("a file without a last newline", "real", "read", "last.txt", text=FILES["last.txt"]),
+        Row("that one again", "notice", "read", "last.txt"),
+        Row("below instructions", "real", "read", "dir/f.txt", text=FILES["dir/f.txt"]),
+        Row("below instructions again", "notice", "read", "dir/f.txt"),
+    ]
+
+
+class Answered(Play):
+    def __init__(self, spec, out, options=(), name="answered", prepare=None):
+        self.name, self.wrapped, self.prepare = name, True, prepare
+        self.session = f"agents-{agent_of(spec).name}-{os.getpid()}-{name.split()[-1]}"
+        self.rows = rows()
+        super().__init__(spec, os.path.join(out, f"{spec}.answered-{name.split()[-1]}"), FILES, [], seen_run(self.session, "auto", options))
+
+    def script(self):
+        calls = [(self.agent.call(row.operation, self.workspace), row.outsider) for row in self.rows]
+        return [*calls, *super().script()]
+
+    def _run(self, command):
+        self.ask_seen("hooks", "install", self.agent.name)
+        if self.prepare:
+            self.prepare(self)
+        super()._run(command)
+
+    def judge(self):
+        given = results_in_log(self.log)
+        result = []
+        for index, row in enumerate(self.rows):
+            text = given.get(index)
+            result.append((row.name, row.kind, row.fault(None if text is None else self.agent.bare_result(text), [given.get(i) or "" for i in range(index)])))
+        result.append(("exit status", "0", None if self.status == 0 else f"it is {self.status}"))
+        with open(f"{self.workspace}/edit.txt", encoding="utf-8") as file:
+            text = file.read()
+        result.append(("the edited file", "both changes", None if "line seven" in text and text.endswith("external\n") else text[-200:]))
+        self.ask_seen("log", "--json", "--session", self.session)
+        return result
+
+
+class Rival(Answered):
+    """With another extension that changes outputs, too: nothing is answered."""
+
+    def __init__(self, spec, out):
+        super().__init__(spec, out, name="answered beside another", prepare=self._write)
+        self.rows = [Row("read", "real", "read", "a.txt", text=FILES["a.txt"]), Row("read again", "real", "read", "a.txt", text=FILES["a.txt"]),
+                     Row("an edit", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
+                     Row("another", "done", "shell", "echo external >> edit.txt")]
+
+    @staticmethod
+    def _write(play):
+        for path, text in play.agent.rival(play.environment["HOME"]).items():
+            write_file(path, text)
+
+
+def answereds(spec, out):
+    agent = agent_of(spec)
+    return [Answered(spec, out)] + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
