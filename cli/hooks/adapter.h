@@ -121,7 +121,7 @@ struct hook_adapter {
 	json_t *(*add)(const struct hook_input *input, const char *text);
 };
 
-#define HOOK_ADAPTERS(X) X(claude) X(codex) X(cline) X(gemini) X(opencode) X(pi)
+#define HOOK_ADAPTERS(X) X(claude) X(codex) X(cline) X(gemini) X(opencode) X(pi) X(qwen)
 
 #define HOOK_ADAPTER_DECLARE(name) extern const struct hook_adapter hook_adapter_##name;
 HOOK_ADAPTERS(HOOK_ADAPTER_DECLARE)

@@ -1,10 +1,10 @@
 /* Claude Code: its hooks' form.  updatedToolOutput has the shape of tool_response. */
 #include <string.h>
 
-#include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/rivals_claude.h"
+#include "cli/hooks/specific_output.h"
 
 static const struct hook_event EVENTS[] = {
 	{ "UserPromptSubmit", HOOK_PROMPT },
@@ -57,15 +57,6 @@ static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
 	return rivals_claude_are(input->tool, input->directory, agent_pid);
 }
 
-/* answer: its reference is taken over. */
-static json_t *document_of(const struct hook_input *input, json_t *answer)
-{
-	if (!answer)
-		return NULL;
-	(void)json_object_set_new(answer, "hookEventName", json_string(input->event));
-	return json_pack("{s:o}", "hookSpecificOutput", answer);
-}
-
 static json_t *replace(const struct hook_input *input, const struct hook_text *text)
 {
 	const json_t *file = json_object_get(input->tool_output, "file");
@@ -73,24 +64,23 @@ static json_t *replace(const struct hook_input *input, const struct hook_text *t
 	const struct file_lines *lines = text->lines;
 	uint64_t count = file_lines_count(text->bytes, text->length);
 
-	return document_of(input,
-			   json_pack("{s:{s:s, s:{s:s, s:s%, s:I, s:I, s:I}}}", "updatedToolOutput",
-				     "type", "text", "file", "filePath", path ? path : input->path,
-				     "content", text->bytes, text->length, "numLines",
-				     (json_int_t)count, "startLine",
-				     (json_int_t)(lines ? lines->first : 1), "totalLines",
-				     (json_int_t)(lines ? lines->total : count)));
+	return specific_output(input->event,
+			       json_pack("{s:{s:s, s:{s:s, s:s%, s:I, s:I, s:I}}}",
+					 "updatedToolOutput", "type", "text", "file", "filePath",
+					 path ? path : input->path, "content", text->bytes,
+					 text->length, "numLines", (json_int_t)count, "startLine",
+					 (json_int_t)(lines ? lines->first : 1), "totalLines",
+					 (json_int_t)(lines ? lines->total : count)));
 }
 
 static json_t *refuse(const struct hook_input *input, const char *reason)
 {
-	return document_of(input, json_pack("{s:s, s:o}", "permissionDecision", "deny",
-					    "permissionDecisionReason", text_json(reason)));
+	return specific_output_deny(input->event, reason);
 }
 
 static json_t *add(const struct hook_input *input, const char *text)
 {
-	return document_of(input, json_pack("{s:o}", "additionalContext", text_json(text)));
+	return specific_output_add(input->event, text);
 }
 
 const struct hook_adapter hook_adapter_claude = {

@@ -2,10 +2,10 @@
  * codex: its hooks' form, tried with 0.169.0.  It reads files by its shell, whose viewers and
  * readers are answered as commands, and proven by its transcript.  Its own tool is apply_patch.
  */
-#include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/patched_files.h"
+#include "cli/hooks/specific_output.h"
 
 static const struct hook_event EVENTS[] = {
 	{ "UserPromptSubmit", HOOK_PROMPT },
@@ -27,15 +27,12 @@ static bool edits(const struct hook_input *input, size_t index, struct hook_edit
 
 static json_t *refuse(const struct hook_input *input, const char *reason)
 {
-	return json_pack("{s:{s:s, s:s, s:o}}", "hookSpecificOutput", "hookEventName", input->event,
-			 "permissionDecision", "deny", "permissionDecisionReason",
-			 text_json(reason));
+	return specific_output_deny(input->event, reason);
 }
 
 static json_t *add(const struct hook_input *input, const char *text)
 {
-	return json_pack("{s:{s:s, s:o}}", "hookSpecificOutput", "hookEventName", input->event,
-			 "additionalContext", text_json(text));
+	return specific_output_add(input->event, text);
 }
 
 const struct hook_adapter hook_adapter_codex = {

@@ -13,6 +13,7 @@
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/rivals.h"
+#include "cli/hooks/specific_output.h"
 
 static const struct hook_event EVENTS[] = {
 	{ "BeforeAgent", HOOK_PROMPT },
@@ -119,11 +120,6 @@ static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
 	       (project && directory_has_rival(project, input->tool));
 }
 
-static json_t *deny(const char *reason)
-{
-	return json_pack("{s:s, s:o}", "decision", "deny", "reason", text_json(reason));
-}
-
 static json_t *replace(const struct hook_input *input, const struct hook_text *text)
 {
 	(void)input;
@@ -136,13 +132,12 @@ static json_t *replace(const struct hook_input *input, const struct hook_text *t
 static json_t *refuse(const struct hook_input *input, const char *reason)
 {
 	(void)input;
-	return deny(reason);
+	return json_pack("{s:s, s:o}", "decision", "deny", "reason", text_json(reason));
 }
 
 static json_t *add(const struct hook_input *input, const char *text)
 {
-	return json_pack("{s:{s:s, s:o}}", "hookSpecificOutput", "hookEventName", input->event,
-			 "additionalContext", text_json(text));
+	return specific_output_add(input->event, text);
 }
 
 const struct hook_adapter hook_adapter_gemini = {

@@ -202,6 +202,20 @@ read("b"); refused("*** Update File: b", "@@", "-x", "+y")
         self.assertEqual([(row.get("prompt"), row.get("tool"), row.get("input")) for row in rows][1:], [("t", None, "do it"), ("t", "Bash", "true")])
 
 
+class Qwen(Forms):
+    def test_edits(self):
+        words = self.play(r'''
+def qwen(tool, **tool_input):
+    return ask("qwen", session_id="c", hook_event_name="PreToolUse", cwd=os.getcwd(), tool_name=tool, tool_use_id="k", tool_input=tool_input)
+write("a", 30); read("a"); out.append(qwen("edit", file_path="a")); outside("a", "external\n")
+for tool in ("edit", "write_file", "read_file"): out.append(qwen(tool, file_path=os.path.abspath("a"), content="x"))
+''')
+        stale = words[1]["hookSpecificOutput"]
+        self.assertEqual((words[0], words[2], words[3]), ({}, words[1], {}))
+        self.assertEqual((stale["hookEventName"], stale["permissionDecision"]), ("PreToolUse", "deny"))
+        self.assertTrue(stale["permissionDecisionReason"].startswith(f"{self.work / 'a'} was modified since you last read it."), stale)
+
+
 del Forms, Answers
 
 if __name__ == "__main__":

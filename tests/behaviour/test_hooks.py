@@ -19,7 +19,7 @@ NOTHING, USAGE, OUTPUT, CONFLICT = 1, 2, 6, 12
 
 # The file that is installed where it is not the one of the agent's name; and what kilo shares with opencode.
 ANSWERS = {"claude": "claude_answers", "cline": "cline_answers", "codex": "codex_answers", "gemini": "gemini_answers", "pi": "pi_answers",
-           "opencode": "opencode_answers", "kilo": "opencode_answers"}
+           "qwen": "qwen_answers", "opencode": "opencode_answers", "kilo": "opencode_answers"}
 
 
 def with_program(text):
