@@ -13,6 +13,7 @@
 #include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_input.h"
+#include "cli/hooks/hook_lines.h"
 #include "cli/hooks/patched_files.h"
 
 static const struct hook_event EVENTS[] = {
@@ -29,78 +30,25 @@ static const struct hook_tool TOOLS[] = {
 	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
 };
 
-/* What is left of an output. */
-struct rest {
-	const char *at, *end;
-};
-
-static bool skip_text(struct rest *rest, const char *bytes, size_t length)
-{
-	bool is_there = (size_t)(rest->end - rest->at) >= length &&
-			memcmp(rest->at, bytes, length) == 0;
-
-	if (is_there)
-		rest->at += length;
-	return is_there;
-}
-
-/* A line's number, and the bar behind it. */
-static bool skip_number(struct rest *rest, uint64_t number)
-{
-	char text[40];
-	int length = snprintf(text, sizeof(text), "%llu | ", (unsigned long long)number);
-
-	while (rest->at < rest->end && *rest->at == ' ')
-		rest->at++;
-	return skip_text(rest, text, (size_t)length);
-}
-
-/* Each line has its number before it; the last has no newline.  Returns how many of the text's lines
- * the output holds, from `first` on; 0: it holds something else. */
-static uint64_t count_lines(struct rest rest, const char *bytes, size_t length, uint64_t first)
-{
-	static const char MORE[] = "\n\n[Showing lines ";
-	const char *end = bytes + length;
-	struct file_lines lines;
-	uint64_t number = first;
-
-	if (!file_lines_find(bytes, length, first, UINT64_MAX, &lines))
-		return 0;
-	const char *line = lines.bytes;
-	do {
-		if (!line)
-			return 0;
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-		size_t line_length = (size_t)((newline ? newline : end) - line);
-		if (!skip_number(&rest, number) || !skip_text(&rest, line, line_length))
-			return 0;
-		line = newline ? newline + 1 : NULL;
-		number++;
-		if (skip_text(&rest, MORE, strlen(MORE)))
-			rest.at = rest.end;
-	} while (skip_text(&rest, "\n", 1));
-	return rest.at == rest.end ? number - first : 0;
-}
-
 static enum hook_shown shown(const struct hook_input *input, const char *bytes, size_t length,
 			     struct file_lines *ret_lines)
 {
-	const char *output = json_string_value(input->tool_output);
-	struct file_lines whole;
+	/* Behind the lines, where there are more of them. */
+	static const char MORE[] = "\n[Showing lines ";
+	char *output = NULL;
 
-	if (!output)
+	if (!json_is_string(input->tool_output))
 		return HOOK_SHOWN_NOTHING;
-	uint64_t first = strtoull(output, NULL, 10);
-	const struct rest rest = { output, output + json_string_length(input->tool_output) };
-	uint64_t count = first ? count_lines(rest, bytes, length, first) : 0;
-	if (!count || !file_lines_find(bytes, length, 1, UINT64_MAX, &whole))
+	/* Its last line has no newline. */
+	int count = asprintf(&output, "%s\n", json_string_value(input->tool_output));
+	if (count < 0)
 		return HOOK_SHOWN_SOMETHING;
-	/* The empty line behind the last newline has no number. */
-	uint64_t numbered = whole.total - (bytes[length - 1] == '\n');
-	return file_lines_find(bytes, length, first,
-			       first == 1 && count == numbered ? UINT64_MAX : count, ret_lines)
-		       ? HOOK_SHOWN_LINES
-		       : HOOK_SHOWN_SOMETHING;
+	size_t taken = hook_lines_numbered(bytes, length, output, (size_t)count, " | ", true,
+					   ret_lines);
+	bool is_all = taken &&
+		      (taken == (size_t)count || strncmp(output + taken, MORE, strlen(MORE)) == 0);
+	free(output);
+	return is_all ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
 }
 
 /* Is anything but seen's own file in a directory of plugins? */
