@@ -92,6 +92,18 @@ class Blame(Case):
         self.assertEqual(self.kinds("made"), [("1", 2), ("2", 2)])
         self.assertEqual(self.kinds("b"), [("one", "before_session"), ("two", "before_session"), ("person", "unknown"), ("own", 2), ("after", "unknown")])
 
+    def test_a_file_too_large_to_be_kept_when_it_is_left(self):
+        """What a step left is what the next one found, or what is there, unless something external changed it."""
+        self.file("a", b"".join(b"line %d of a large file\n" % number for number in range(5000)))
+        self.run_steps("sed -i '10s/.*/one/' a", "echo two >> a", ["open('a', 'a').write('three\\n'); open('a', 'a').write('four\\n')"])
+        blamed = self.kinds("a")
+        self.assertEqual([entry for entry in blamed if entry[1] != "before_session"], [("one", 1), ("two", 2), ("three", 3), ("four", 3)])
+        with open(self.work / "a", "a") as file:
+            file.write("person\n")
+        self.run_steps("echo five >> a")
+        self.assertEqual([entry for entry in self.kinds("a") if entry[1] != "before_session"],
+                         [("one", 1), ("two", 2), ("three", "unknown"), ("four", "unknown"), ("person", "unknown"), ("five", 4)])
+
     def test_what_an_undo_brings_back_is_whose_it_was(self):
         self.file("a", b"one\ntwo\n\tthree\\n\n")
         self.run_steps("sed -i s/two/2/ a", "echo 4 >> a; sed -i 1d a")
