@@ -181,6 +181,26 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 	return 0;
 }
 
+/* "16:20" or "16:20:05": the last time that a clock showed that. */
+static int clock_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns)
+{
+	enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400 };
+	const char *at = text;
+	int hour = 0, minute = 0, second = 0;
+
+	if (!parse_digits(&at, 2, &hour) || !parse(&at, ':') || !parse_digits(&at, 2, &minute) ||
+	    (parse(&at, ':') && !parse_digits(&at, 2, &second)) || *at || hour > 23 ||
+	    minute > 59 || second > 59)
+		return -EINVAL;
+	uint64_t now_s = now_realtime_ns / NS_PER_SECOND;
+	uint64_t at_s = now_s - now_s % DAY_S +
+			(uint64_t)(hour * HOUR_S + minute * MINUTE_S + second);
+	if (at_s <= DAY_S)
+		return -EINVAL;
+	*ret_realtime_ns = (at_s > now_s ? at_s - DAY_S : at_s) * NS_PER_SECOND;
+	return 0;
+}
+
 int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns)
 {
 	static const struct {
@@ -204,7 +224,9 @@ int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_
 			return 0;
 		}
 	}
-	return absolute_time(text, ret_realtime_ns);
+	return clock_time(text, now_realtime_ns, ret_realtime_ns) == 0
+		       ? 0
+		       : absolute_time(text, ret_realtime_ns);
 }
 
 /* ---- what there is ---- */

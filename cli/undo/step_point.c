@@ -84,6 +84,6 @@ int step_point_explain(const char *word, int error)
 		return EXIT_CODE_USAGE;
 	}
 	message("--since takes the number of a step, a prompt (its number or first words), a time, "
-		"or how long ago: 12, p2, \"2026-01-31 12:00\", 10m");
+		"or how long ago: 12, p2, 16:20, \"2026-01-31 12:00\", 10m");
 	return EXIT_CODE_USAGE;
 }

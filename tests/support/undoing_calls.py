@@ -115,7 +115,9 @@ def aio(file, other, new):
 def link_nameless(file, other, new):
     fd = os.open(os.path.dirname(new) or ".", os.O_TMPFILE | os.O_RDWR, 0o644)
     os.write(fd, b"had no name")
-    os.link("/proc/self/fd/%d" % fd, new, follow_symlinks=True)
+    # os.link() does not follow: Python calls link(2)
+    if LIBC.linkat(HERE, b"/proc/self/fd/%d" % fd, HERE, os.fsencode(new), 0x400):
+        raise OSError(ctypes.get_errno(), "linkat")
     os.write(fd, b", has one")
     os.close(fd)
 
