@@ -110,8 +110,8 @@ static int parse_time(const char *name, const char *text, uint64_t *ret_realtime
 {
 	if (event_filter_time(text, sys_realtime_ns(), ret_realtime_ns) == 0)
 		return EXIT_CODE_OK;
-	message("%s: '%s' is no time: 10m, 2h, 3d (ago), [YYYY-MM-DD] HH:MM[:SS], or RFC 3339", name,
-		text);
+	message("%s: '%s' is no time: 10m, 2h, 3d (ago), [YYYY-MM-DD] HH:MM[:SS], or RFC 3339",
+		name, text);
 	return EXIT_CODE_USAGE;
 }
 

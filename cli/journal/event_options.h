@@ -36,8 +36,9 @@ struct event_options {
 		  &(options).role }, \
 		{ "--source", "SOURCE", "changes by: agent_edited, tool_edited, user_edited ...", \
 		  NULL, &(options).source }, \
-		{ "--since", "TIME", "not before: 10m, 2h or 3d ago; [YYYY-MM-DD] HH:MM; RFC 3339", \
-		  NULL, &(options).since }, \
+		{ "--since", "TIME", \
+		  "not before: 10m, 2h or 3d ago; [YYYY-MM-DD] HH:MM; RFC 3339", NULL, \
+		  &(options).since }, \
 		{ "--until", "TIME", "not after", NULL, &(options).until }, \
 		{ "--denied", NULL, "refused: EACCES, EPERM, EROFS, or by the guard", \
 		  &(options).denied, NULL }, \
