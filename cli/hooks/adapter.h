@@ -109,6 +109,10 @@ struct hook_adapter {
 	 * where there is none.  NULL: the agent has no such tool. */
 	bool (*edits)(const struct hook_input *input, size_t index, struct hook_edit *ret_edit);
 
+	/* is_unchanged(): after a tool that edits or writes: does its output show that the file held
+	 * that content before?  NULL: it shows no such thing, and the model is told before. */
+	bool (*is_unchanged)(const struct hook_input *input);
+
 	/* Documents for the agent, new references; NULL: there is none for it, and
 	 * the agent goes on as ever.
 	 * A function that is NULL: the agent has no such answer.

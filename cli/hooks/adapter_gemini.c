@@ -135,8 +135,20 @@ static json_t *refuse(const struct hook_input *input, const char *reason)
 	return json_pack("{s:s, s:o}", "decision", "deny", "reason", text_json(reason));
 }
 
+static bool is_unchanged(const struct hook_input *input)
+{
+	const json_t *shown = json_object_get(input->tool_output, "returnDisplay");
+	const json_t *before = json_object_get(shown, "originalContent");
+
+	return json_is_string(before) && json_string_length(before) &&
+	       json_equal(before, json_object_get(shown, "newContent"));
+}
+
 static json_t *add(const struct hook_input *input, const char *text)
 {
+	/* Before a tool it takes no text. */
+	if (input->moment == HOOK_BEFORE_TOOL)
+		return NULL;
 	return specific_output_add(input->event, text);
 }
 
@@ -153,6 +165,7 @@ const struct hook_adapter hook_adapter_gemini = {
 	.tools = TOOLS,
 	.shown = shown,
 	.may_differ = may_differ,
+	.is_unchanged = is_unchanged,
 	.replace = replace,
 	.refuse = refuse,
 	.add = add,

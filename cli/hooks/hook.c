@@ -57,11 +57,14 @@ static void write_answer(json_t *answer)
 /* What the agent is answered, a new reference; NULL: nothing. */
 static json_t *answer(const struct hook_agent *agent, const struct hook_input *input)
 {
+	json_t *document;
+
 	switch (input->moment) {
 	case HOOK_BEFORE_TOOL:
 		return hook_answer_write(agent, input);
 	case HOOK_AFTER_TOOL:
-		return hook_answer_read(agent, input);
+		document = hook_answer_read(agent, input);
+		return document ? document : hook_answer_written(input);
 	case HOOK_PROMPT:
 	case HOOK_OTHER:
 		break;

@@ -87,6 +87,17 @@ static json_t *refusal(const struct hook_agent *agent, const struct hook_input *
 	return document;
 }
 
+static json_t *add_unchanged(const struct hook_input *input)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "[%s already held this content.]", input->file) < 0)
+		return NULL;
+	json_t *document = input->adapter->add(input, text);
+	free(text);
+	return document;
+}
+
 /* Would the file hold what it holds?  It is said before the tool runs, because after that nobody
  * knows. */
 static json_t *unchanged(const struct hook_agent *agent, const struct hook_input *input,
@@ -94,19 +105,13 @@ static json_t *unchanged(const struct hook_agent *agent, const struct hook_input
 {
 	const char *member = input->known_tool->content;
 	const json_t *content = member ? json_object_get(input->tool_input, member) : NULL;
-	json_t *document = NULL;
-	char *text = NULL;
 
 	if (!json_is_string(content) || !input->adapter->add ||
 	    json_string_length(content) != (size_t)file->stat.st_size ||
 	    !hook_file_read(agent->segment, file) || file->length != json_string_length(content) ||
 	    memcmp(file->bytes, json_string_value(content), file->length) != 0)
 		return NULL;
-	if (asprintf(&text, "[%s already held this content.]", input->file) < 0)
-		return NULL;
-	document = input->adapter->add(input, text);
-	free(text);
-	return document;
+	return add_unchanged(input);
 }
 
 /* One file.  input: with that file. */
@@ -143,4 +148,16 @@ json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_inpu
 		answer = answer_file(agent, &one, edit.kind);
 	}
 	return answer;
+}
+
+json_t *hook_answer_written(const struct hook_input *input)
+{
+	const struct hook_tool *tool = input->known_tool;
+	const struct hook_adapter *adapter = input->adapter;
+
+	if (!tool || (tool->kind != HOOK_TOOL_EDIT && tool->kind != HOOK_TOOL_WRITE) ||
+	    !input->file || !adapter->add || !adapter->is_unchanged ||
+	    !adapter->is_unchanged(input))
+		return NULL;
+	return add_unchanged(input);
 }

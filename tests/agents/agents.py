@@ -25,6 +25,8 @@ class Agent:
     reads_by_shell = False  # it has no read tool
     think_s = 0  # that a model takes for each call at least, for what it was given to be in its transcript by then
     profiles = ()  # other sections of agents.ini that are its profile
+    cuts = None  # that many characters of a file are given at once
+    rewrites = True  # a tool of its own writes files anew that are there
     searches = False  # it has a search tool that starts rg, where that is on PATH
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
@@ -206,6 +208,17 @@ class Gemini(Agent):
     def read(self, workspace, path):
         return Call("read_file", {"file_path": f"{workspace}/{path}"})
 
+    def read_lines(self, workspace, path, first, count):
+        return Call("read_file", {"file_path": f"{workspace}/{path}", "start_line": first, "end_line": first + count - 1})
+
+    @staticmethod
+    def rival(home):
+        path = f"{home}/.gemini/settings.json"
+        with open(path, encoding="utf-8") as file:
+            settings = json.load(file)
+        settings["hooks"]["AfterTool"].append({"matcher": "read.*", "hooks": [{"type": "command", "command": "true"}]})
+        return {path: json.dumps(settings)}
+
     def edit(self, workspace, path, old, new):
         return Call("replace", {"file_path": f"{workspace}/{path}", "instruction": "scripted",
                                 "old_string": old, "new_string": new})
@@ -283,6 +296,8 @@ class Cline(Agent):
     name = "cline"
     package = "cline"
     auto = "both"
+    cuts = 8000
+    rewrites = False  # its tool writes no file anew that is there
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.cline/data/settings/providers.json", json.dumps({
@@ -290,6 +305,7 @@ class Cline(Agent):
                 "settings": {"provider": "openai-compatible", "apiKey": "none", "model": "scripted", "baseUrl": f"{url}/v1"},
                 "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}}))
         return {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1",
+                "CLINE_PLUGIN_IMPORT_TIMEOUT_MS": "60000",  # four seconds, else plugins are left out
                 "CLINE_SESSION_BACKEND_MODE": "local"}  # no daemon that outlives the play
 
     def arguments(self, prompt):
@@ -301,11 +317,31 @@ class Cline(Agent):
     def read(self, workspace, path):
         return Call("read_files", {"files": [{"path": f"{workspace}/{path}"}]})
 
+    def read_lines(self, workspace, path, first, count):
+        return Call("read_files", {"files": [{"path": f"{workspace}/{path}", "start_line": first, "end_line": first + count - 1}]})
+
+    @staticmethod
+    def rival(home):
+        return {f"{home}/.cline/plugins/other.js": """\
+export default { name: "other", manifest: { capabilities: ["hooks"] }, hooks: { afterTool: () => undefined } };
+"""}
+
     def edit(self, workspace, path, old, new):
         return Call("editor", {"path": f"{workspace}/{path}", "old_text": old, "new_text": new})
 
     def write(self, workspace, path, text):
         return Call("editor", {"path": f"{workspace}/{path}", "new_text": text})
+
+    @staticmethod
+    def bare_result(text):
+        """The texts of a list of results, or an error."""
+        try:
+            results = json.loads(text)
+        except ValueError:
+            return text
+        if isinstance(results, dict):
+            return results.get("error") or results.get("result", text)
+        return "\n".join(result.get("error") or result.get("result", "") for result in results)
 
 
 AGENTS = {agent.name: agent for agent in (Pi(), Codex(), Claude(), Gemini())}

@@ -93,7 +93,10 @@ class Answered(Play):
     def __init__(self, spec, out, options=(), name="answered", prepare=None):
         self.name, self.wrapped, self.prepare = name, True, prepare
         self.session = f"agents-{agent_of(spec).name}-{os.getpid()}-{name.split()[-1]}"
-        self.rows = rows()
+        self.rows = [row for row in rows() if agent_of(spec).rewrites or row.operation[0] != "write"]
+        for row in self.rows:
+            if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
+                row.text = None
         super().__init__(spec, os.path.join(out, f"{spec}.answered-{name.split()[-1]}"), FILES, [], seen_run(self.session, "auto", options))
 
     def script(self):

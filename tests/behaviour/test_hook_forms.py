@@ -107,6 +107,17 @@ out.append(edit_gemini("new", "write_file", content="x"))
         self.assertTrue(stale.startswith(f"{self.work / 'a'} was modified since you last read it. Please read the file again.\n--- "), stale)
         self.assertIn("\n+external\n", stale)
 
+    def test_writes_that_change_nothing(self):
+        """The model is told after the tool: before it Gemini CLI takes no text."""
+        self.assertEqual(self.play(r'''
+write("a", 50); text = open("a").read(); path = os.path.abspath("a")
+def wrote(before, after, tool="write_file"):
+    answer = gemini("AfterTool", tool, {"llmContent": "done", "returnDisplay": {"fileDiff": "", "originalContent": before, "newContent": after}}, file_path=path, content=after)
+    out.append(answer.get("hookSpecificOutput", {}).get("additionalContext"))
+wrote(text, text); wrote(text, text + "x"); wrote("", ""); wrote(text, text, "replace"); wrote(None, text)
+reads_gemini("a"); out.pop(); out.append(edit_gemini("a", "write_file", content=text))
+'''), [f"[{self.work / 'a'} already held this content.]", None, None, f"[{self.work / 'a'} already held this content.]", None, None])
+
     def test_other_hooks(self):
         """Where another hook may give the model something else, nothing is answered."""
         own = {"hooks": [{"type": "command", "command": "seen answer hook gemini 2>/dev/null || :"}]}
