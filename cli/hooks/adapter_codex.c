@@ -1,5 +1,5 @@
 /*
- * codex: its hooks' form, tried with 0.169.0.  It reads files by its shell, whose viewers and
+ * codex: its hooks' form, tried with 0.171.0.  It reads files by its shell, whose viewers and
  * readers are answered as commands, and proven by its transcript.  Its own tool is apply_patch.
  */
 #include "cli/hooks/adapter.h"

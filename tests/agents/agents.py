@@ -117,7 +117,7 @@ trust_level = "trusted"
         return {"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "none"}
 
     def arguments(self, prompt):
-        return ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", prompt]
+        return ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", prompt]
 
     def shell(self, _, command):
         return Call("exec_command", {"cmd": command})

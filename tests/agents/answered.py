@@ -89,11 +89,26 @@ def rows():
     ]
 
 
+def shell_rows():
+    """Of an agent that reads by its shell: its commands are answered without hooks, its edits by them."""
+    return [
+        Row("cat before an edit", "real", "shell", "cat edit.txt; sleep 0.6", text=FILES["edit.txt"]),
+        Row("an edit over an external change", "stale", "edit", "edit.txt", "line 7 of a file that is read again",
+            "line seven of a file that is read again", outsider="sleep 1.1; echo external >> edit.txt"),
+        Row("cat after the refusal", "real", "shell", "cat edit.txt; sleep 0.6", text=FILES["edit.txt"]),
+        Row("the edit after reading again", "done", "edit", "edit.txt", "line 7 of a file that is read again",
+            "line seven of a file that is read again"),
+        Row("cat before its own edit", "real", "shell", "cat own.txt; sleep 0.6", text=FILES["own.txt"]),
+        Row("its own edit", "done", "edit", "own.txt", "line 40 of a file that is read again", "line forty of a file that is read again"),
+        Row("another own edit", "done", "edit", "own.txt", "line 41 of a file that is read again", "line one of a file that is read again"),
+    ]
+
+
 class Answered(Play):
     def __init__(self, spec, out, options=(), name="answered", prepare=None):
         self.name, self.wrapped, self.prepare = name, True, prepare
         self.session = f"agents-{agent_of(spec).name}-{os.getpid()}-{name.split()[-1]}"
-        self.rows = [row for row in rows() if agent_of(spec).rewrites or row.operation[0] != "write"]
+        self.rows = [row for row in (shell_rows() if agent_of(spec).reads_by_shell else rows()) if agent_of(spec).rewrites or row.operation[0] != "write"]
         for row in self.rows:
             if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
                 row.text = None
