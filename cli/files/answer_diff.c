@@ -74,6 +74,8 @@ struct labels {
 	char old[SEGMENT_PATH_BYTES * 4 + 64], new[SEGMENT_PATH_BYTES * 4 + 64];
 };
 
+#define LABEL_LINES "--- %s\n+++ %s\n"
+
 static bool make_labels(const struct segment *segment, const struct diff_question *question,
 			struct labels *ret_labels)
 {
@@ -118,7 +120,7 @@ static int make_diff(const struct labels *labels, const struct copy *before, con
 	if (error == 0 && !(file = open_memstream(&bytes, &count)))
 		error = -ENOMEM;
 	if (error == 0) {
-		(void)fprintf(file, "--- %s\n+++ %s\n", labels->old, labels->new);
+		(void)fprintf(file, LABEL_LINES, labels->old, labels->new);
 		hunks_write(file, &script, &HUNKS_PLAIN);
 		error = fclose(file) == 0 ? 0 : -ENOMEM;
 	}
@@ -172,4 +174,18 @@ int answer_diff(const struct segment *segment, const struct diff_question *quest
 	}
 	(void)close(kept);
 	return status;
+}
+
+uint64_t answer_diff_bytes(const struct segment *segment, const struct diff_question *question,
+			   const struct line_script *script)
+{
+	static struct labels labels;
+
+	if (!make_labels(segment, question, &labels))
+		return UINT64_MAX;
+	if (question->is_bare)
+		labels.header[0] = '\0';
+	return strlen(labels.header) +
+	       (uint64_t)snprintf(NULL, 0, LABEL_LINES, labels.old, labels.new) +
+	       hunks_bytes(script);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "cli/files/line_script.h"
 #include "tracker/content/version.h"
 #include "tracker/segment/segment.h"
 
@@ -26,5 +27,10 @@ struct diff_question {
  * (decision_is_short()).  Returns enum diff_status. */
 int answer_diff(const struct segment *segment, const struct diff_question *question, int fd,
 		int out);
+
+/* answer_diff_bytes(): how long such a text would be, header and all, where the script between the
+ * versions is known.  UINT64_MAX: its header cannot be made. */
+uint64_t answer_diff_bytes(const struct segment *segment, const struct diff_question *question,
+			   const struct line_script *script);
 
 #endif

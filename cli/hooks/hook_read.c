@@ -6,7 +6,7 @@
 
 #include "cli/files/file_lines.h"
 #include "cli/hooks/hook_file.h"
-#include "cli/hooks/own_read.h"
+#include "cli/hooks/tool_read.h"
 #include "cli/session/file_record.h"
 #include "tracker/answer/request.h"
 #include "tracker/content/baseline.h"
@@ -17,7 +17,7 @@
 struct reading {
 	const struct hook_agent *agent;
 	const struct hook_input *input;
-	struct own_read own;
+	struct tool_read own;
 	struct hook_file file;
 	struct file_lines lines; /* that were asked for */
 	json_t *output;          /* that the model is given; NULL: what the tool gave */
@@ -53,12 +53,12 @@ static bool words(struct reading *reading, const char *text, size_t length)
 	return reading->output != NULL;
 }
 
-static bool give_notice(void *data, const char *text, size_t length)
+static bool deliver_notice(void *data, const char *text, size_t length)
 {
 	return words(data, text, length);
 }
 
-static bool give_diff(void *data, const struct diff_question *question, uint64_t *ret_length)
+static bool deliver_diff(void *data, const struct diff_question *question, uint64_t *ret_length)
 {
 	struct reading *reading = data;
 	size_t length = 0;
@@ -70,7 +70,7 @@ static bool give_diff(void *data, const struct diff_question *question, uint64_t
 	return is_given;
 }
 
-static bool give_content(void *data)
+static bool deliver_content(void *data)
 {
 	struct reading *reading = data;
 	const struct hook_text text = { reading->lines.bytes, reading->lines.length,
@@ -117,11 +117,11 @@ static void record(void *data, enum journal_op op, uint64_t amount)
 	file_record_write(reading->agent->segment, reading->agent->journal, &event);
 }
 
-static const struct own_read_means MEANS = { .notice = give_notice,
-					     .diff = give_diff,
-					     .content = give_content,
-					     .keep = keep,
-					     .record = record };
+static const struct tool_read_means MEANS = { .notice = deliver_notice,
+					      .diff = deliver_diff,
+					      .content = deliver_content,
+					      .keep = keep,
+					      .record = record };
 
 /* A part was read, or what is not known byte for byte: the agent may edit the file again, as by its
  * own rules.  Else an edit would be refused for ever. */
@@ -148,7 +148,7 @@ static bool find_asked(struct reading *reading)
 static void answer(struct reading *reading, enum hook_shown shown)
 {
 	const struct hook_file *file = &reading->file;
-	struct own_read *own = &reading->own;
+	struct tool_read *own = &reading->own;
 
 	own->segment = reading->agent->segment;
 	own->path = file->path;
@@ -160,9 +160,9 @@ static void answer(struct reading *reading, enum hook_shown shown)
 	own->means = &MEANS;
 	own->data = reading;
 	if (shown == HOOK_SHOWN_LINES)
-		(void)own_read_answer(own);
+		(void)tool_read_answer(own);
 	else
-		(void)own_read_unchanged(own);
+		(void)tool_read_unchanged(own);
 }
 
 static void answer_shown(struct reading *reading, enum hook_shown shown)

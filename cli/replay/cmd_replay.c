@@ -1,5 +1,5 @@
 /*
- * `seen replay FILE...`: what recorded sessions repeated, and what each setting would have saved.
+ * `seen replay [FILE...]`: what recorded sessions repeated, and what each setting would have saved.
  * Reads; changes and sends nothing.
  */
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/replay/replay.h"
+#include "cli/replay/replay_find.h"
 #include "cli/replay/transcript.h"
 #include "cli/session/journal_file.h"
 #include "config/nearest.h"
@@ -36,9 +37,10 @@ static const struct option_spec SPECS[] = {
 };
 
 static const struct options OPTIONS = {
-	.usage = "replay [OPTION...] FILE...",
-	.summary = "Reads transcripts of agents' sessions. Reports what the model was given again, "
-		   "and what each setting would have saved. Changes nothing, and sends nothing "
+	.usage = "replay [OPTION...] [FILE|DIRECTORY...]",
+	.summary = "Reads transcripts of agents' sessions: those that are named, else all that "
+		   "agents keep on this machine. Reports what the model was given again, and what "
+		   "each setting and hooks would have saved. Changes nothing, sends nothing "
 		   "anywhere.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
@@ -48,6 +50,7 @@ static const struct options OPTIONS = {
 /* What came of one file. */
 struct replayed {
 	const char *path;
+	bool is_found; /* in a directory, or where agents keep theirs */
 	int error;
 	struct transcript_result result;
 	struct replay_sums sums;
@@ -76,7 +79,8 @@ static json_t *json_saving(const struct replay_saving *saving)
 
 static json_t *json_sums(const struct replay_sums *sums)
 {
-	json_t *object = json_object(), *categories = json_object(), *savings = json_object();
+	json_t *object = json_object(), *categories = json_object(), *savings = json_object(),
+	       *hooks = json_object();
 
 	for (int i = 0; i < REPLAY_CATEGORY_COUNT; i++)
 		(void)json_object_set_new(categories, replay_category_name((enum replay_category)i),
@@ -88,6 +92,10 @@ static json_t *json_sums(const struct replay_sums *sums)
 			json_pack("{s:o,s:o}", "commands",
 				  json_saving(&sums->savings[i][REPLAY_COMMANDS]), "own_tools",
 				  json_saving(&sums->savings[i][REPLAY_OWN_TOOLS])));
+	for (int i = 0; i < REPLAY_HOOK_COUNT; i++)
+		(void)json_object_set_new(hooks, replay_hook_name((enum replay_hook)i),
+					  json_saving(&sums->hooks[i]));
+	(void)json_object_set_new(savings, "hooks", hooks);
 	(void)json_object_set_new(object, "sessions", json_count(sums->sessions));
 	(void)json_object_set_new(object, "scopes", json_count(sums->scopes));
 	(void)json_object_set_new(object, "compactions", json_count(sums->compactions));
@@ -217,8 +225,9 @@ static void print_sums(const struct replay_sums *sums)
 	print_sum("... and with the same output", &sums->commands_identical, whole);
 	print_heading("\nWOULD HAVE BEEN SAVED: COMMANDS", SAVED);
 	print_savings(sums, REPLAY_COMMANDS);
-	print_heading("\nHAD ITS OWN TOOLS BEEN COMMANDS (*)", SAVED);
-	print_savings(sums, REPLAY_OWN_TOOLS);
+	print_heading("\nWOULD HAVE BEEN SAVED: READS BY ITS TOOLS (*)", SAVED);
+	for (int i = 0; i < REPLAY_HOOK_COUNT; i++)
+		print_saving(replay_hook_text((enum replay_hook)i), &sums->hooks[i], whole);
 }
 
 static void print_assumed(const struct config *config)
@@ -230,31 +239,50 @@ static void print_assumed(const struct config *config)
 			     config_text(config, ASSUMED[i]));
 	}
 	(void)printf(
-		"\n(*) What its own tools read is answered only where [processes] whitelist names "
-		"the agent, and then whole "
-		"files\n    alone.  Tokens are estimates; what was saved is never promised.\n");
+		"\n(*) By hooks that take another output in place of a read's, as Claude Code's do "
+		"(`seen hooks`).\n    Tokens are estimates; what was saved is never promised.\n");
 }
 
-static void print_files(const struct replayed *files, size_t count)
+static uint64_t saved_by_hooks(const struct replay_sums *sums)
 {
-	(void)printf("%s%-10s %8s %14s %8s %12s %12s  %s%s\n", text_style(stdout, "1"), "FORMAT",
-		     "OUTPUTS", "BYTES", "READS", "AGAIN", "SAVED", "FILE",
-		     text_style(stdout, "0"));
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < REPLAY_HOOK_COUNT; i++)
+		bytes += sums->hooks[i].bytes;
+	return bytes;
+}
+
+static void print_row(const char *format, const struct replay_sums *sums, const char *name)
+{
+	char numbers[6][TEXT_NUMBER_BYTES];
+	uint64_t again = sums->commands_identical.bytes;
+
+	for (int k = 0; k < REPLAY_CATEGORY_COUNT; k++)
+		again += sums->categories[k].bytes;
+	(void)printf("%-10s %8s %14s %8s %12s %12s %12s  %s\n", format,
+		     text_number(sums->outputs.count, numbers[0]),
+		     text_number(sums->outputs.bytes, numbers[1]),
+		     text_number(sums->reads.count, numbers[2]), text_number(again, numbers[3]),
+		     text_number(saved_by(sums, REPLAY_COMMANDS), numbers[4]),
+		     text_number(saved_by_hooks(sums), numbers[5]), name);
+}
+
+/* Each session, by the file in which it began. */
+static void print_sessions(const struct replayed *files, const struct replay_row *rows,
+			   size_t count)
+{
+	(void)printf("%s%-10s %8s %14s %8s %12s %12s %12s  %s%s\n", text_style(stdout, "1"),
+		     "FORMAT", "OUTPUTS", "BYTES", "READS", "AGAIN", "BY COMMANDS", "BY HOOKS",
+		     "SESSION", text_style(stdout, "0"));
 	for (size_t i = 0; i < count; i++) {
-		const struct replay_sums *sums = &files[i].sums;
-		char path[SEGMENT_PATH_BYTES * 4], numbers[5][TEXT_NUMBER_BYTES];
-		const char *format = transcript_format_name(files[i].result.format);
-		uint64_t again = sums->commands_identical.bytes;
-		for (int k = 0; k < REPLAY_CATEGORY_COUNT; k++)
-			again += sums->categories[k].bytes;
-		if (path_escape(files[i].path, path, sizeof(path)) < 0)
+		char path[SEGMENT_PATH_BYTES * 4], name[sizeof(path) + 32];
+		const struct replayed *file = &files[rows[i].file];
+		const char *format = transcript_format_name(file->result.format);
+		if (path_escape(file->path, path, sizeof(path)) < 0)
 			path[0] = '\0';
-		(void)printf("%-10s %8s %14s %8s %12s %12s  %s\n", format ? format : "?",
-			     text_number(sums->outputs.count, numbers[0]),
-			     text_number(sums->outputs.bytes, numbers[1]),
-			     text_number(sums->reads.count, numbers[2]),
-			     text_number(again, numbers[3]),
-			     text_number(saved_by(sums, REPLAY_COMMANDS), numbers[4]), path);
+		(void)snprintf(name, sizeof(name), file->sums.sessions > 1 ? "%s #%llu" : "%s",
+			       path, (unsigned long long)rows[i].number);
+		print_row(format ? format : "?", &rows[i].sums, name);
 	}
 	(void)printf("\n");
 }
@@ -284,18 +312,18 @@ static void print_repeat(const struct replay_repeat *repeat, void *data)
 
 /* ---- the command ---- */
 
-static int read_files(const struct config *config, enum transcript_format format,
-		      struct replayed *files, size_t count)
+/* A file of a directory that is no transcript is passed over. */
+static bool is_foreign(const struct replayed *file)
 {
-	struct config_error error = { "" };
-	struct replay *replay = NULL;
+	return file->is_found && file->error == -EINVAL;
+}
+
+static int read_files(const struct config *config, enum transcript_format format,
+		      struct replay *replay, struct replayed *files, size_t count)
+{
 	struct lister lister = { NULL };
 	int code = EXIT_CODE_OK;
 
-	if (replay_new(config, &replay, &error) < 0) {
-		message("%s", error.text[0] ? error.text : "out of memory");
-		return EXIT_CODE_FAILED;
-	}
 	if (list)
 		replay_listen(replay, print_repeat, &lister);
 	for (size_t i = 0; i < count; i++) {
@@ -306,31 +334,54 @@ static int read_files(const struct config *config, enum transcript_format format
 					      &file->result);
 		if (file->error == -ENOMEM) {
 			message("out of memory");
-			replay_free(replay);
 			return EXIT_CODE_OUTPUT;
 		}
-		if (file->error < 0 || file->result.damaged) {
+		if (!is_foreign(file) && (file->error < 0 || file->result.damaged)) {
 			message("%s: %s", file->path, file->result.error);
 			code = EXIT_CODE_PARTLY;
 		}
 	}
-	replay_free(replay);
 	return code;
 }
 
-static int show(const struct config *config, const struct replayed *files, size_t count)
+static json_t *json_sessions(const struct replayed *files, const struct replay_row *rows,
+			     size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *object = json_sums(&rows[i].sums);
+		(void)json_object_set_new(object, "file", text_json(files[rows[i].file].path));
+		(void)json_object_set_new(object, "number", json_count(rows[i].number));
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static int show(const struct config *config, const struct replay *replay,
+		const struct replayed *files, size_t count)
 {
 	struct replay_sums total = { .sessions = 0 };
+	size_t row_count, foreign = 0;
+	const struct replay_row *rows = replay_rows(replay, &row_count);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		replay_add(&total, &files[i].sums);
+		foreign += is_foreign(&files[i]);
+	}
+	if (foreign)
+		message("%zu file%s that %s none of these formats: passed over", foreign,
+			text_plural(foreign), foreign == 1 ? "has" : "have");
 	if (json) {
 		json_t *document = json_object(), *array = json_array();
 		for (size_t i = 0; i < count; i++)
-			(void)json_array_append_new(array, json_file(&files[i]));
+			if (!is_foreign(&files[i]))
+				(void)json_array_append_new(array, json_file(&files[i]));
 		(void)json_object_set_new(document, "schema", json_string("seen/replay/1"));
 		(void)json_object_set_new(document, "assumed", json_assumed(config));
 		(void)json_object_set_new(document, "files", array);
+		(void)json_object_set_new(document, "sessions",
+					  json_sessions(files, rows, row_count));
 		(void)json_object_set_new(document, "total", json_sums(&total));
 		return text_json_print(document);
 	}
@@ -340,18 +391,78 @@ static int show(const struct config *config, const struct replayed *files, size_
 		failed++;
 	if (list || failed == count)
 		return 0;
-	if (count > 1)
-		print_files(files, count);
+	if (row_count > 1)
+		print_sessions(files, rows, row_count);
 	print_sums(&total);
 	print_assumed(config);
 	return 0;
 }
 
+static int replay_files(const struct config *config, enum transcript_format format,
+			const struct replay_paths *paths)
+{
+	struct replayed *files = calloc(paths->count, sizeof(*files));
+	struct config_error error = { "" };
+	struct replay *replay = NULL;
+	int code = EXIT_CODE_OUTPUT;
+
+	if (files && replay_new(config, &replay, &error) < 0) {
+		message("%s", error.text[0] ? error.text : "out of memory");
+		free(files);
+		return EXIT_CODE_FAILED;
+	}
+	for (size_t i = 0; files && i < paths->count; i++) {
+		files[i].path = paths->paths[i].path;
+		files[i].is_found = paths->paths[i].is_found;
+	}
+	if (files)
+		code = read_files(config, format, replay, files, paths->count);
+	if (!files || ((code == EXIT_CODE_OK || code == EXIT_CODE_PARTLY) &&
+		       show(config, replay, files, paths->count) < 0)) {
+		message("out of memory");
+		code = EXIT_CODE_OUTPUT;
+	}
+	replay_free(replay);
+	free(files);
+	return code;
+}
+
+/* The files that are meant.  Returns an exit code. */
+static int find(const struct config *config, char **words, size_t count,
+		struct replay_paths *ret_paths)
+{
+	char journal[SEGMENT_PATH_BYTES];
+	char *only[1] = { journal };
+	int error;
+
+	if (session_name) {
+		int code = journal_file_find(config, session_name, NULL, journal, sizeof(journal));
+		if (code != EXIT_CODE_OK)
+			return code;
+		words = only;
+		count = 1;
+	}
+	error = count ? replay_find_named(words, count, ret_paths)
+		      : replay_find_kept(config, ret_paths);
+	if (error < 0) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	if (ret_paths->databases)
+		message("%zu database%s of an agent: not read", ret_paths->databases,
+			text_plural(ret_paths->databases));
+	if (ret_paths->count)
+		return EXIT_CODE_OK;
+	message(count ? "no transcripts there: files that end with .jsonl, .json or .traj, or are "
+			"called journal"
+		      : "no transcripts of agents found: name files or directories");
+	return EXIT_CODE_NOTHING;
+}
+
 static int replay(const struct config *config, char **words, size_t count)
 {
 	enum transcript_format format = TRANSCRIPT_UNKNOWN;
-	char journal[SEGMENT_PATH_BYTES];
-	char *only[1] = { journal };
+	struct replay_paths paths = { .count = 0 };
 
 	if (format_word) {
 		format = transcript_format_named(format_word);
@@ -362,27 +473,12 @@ static int replay(const struct config *config, char **words, size_t count)
 			return EXIT_CODE_USAGE;
 		}
 	}
-	if (session_name) {
-		int code = journal_file_find(config, session_name, NULL, journal, sizeof(journal));
-		if (code != EXIT_CODE_OK)
-			return code;
-		words = only;
-		count = 1;
+	if (session_name)
 		format = TRANSCRIPT_JOURNAL;
-	}
-	struct replayed *files = calloc(count, sizeof(*files));
-	if (!files) {
-		message("out of memory");
-		return EXIT_CODE_OUTPUT;
-	}
-	for (size_t i = 0; i < count; i++)
-		files[i].path = words[i];
-	int code = read_files(config, format, files, count);
-	if ((code == EXIT_CODE_OK || code == EXIT_CODE_PARTLY) && show(config, files, count) < 0) {
-		message("out of memory");
-		code = EXIT_CODE_OUTPUT;
-	}
-	free(files);
+	int code = find(config, words, count, &paths);
+	if (code == EXIT_CODE_OK)
+		code = replay_files(config, format, &paths);
+	replay_paths_free(&paths);
 	return code;
 }
 
@@ -393,10 +489,8 @@ int cmd_replay(int argc, char **argv)
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
 		;
-	} else if ((parsed.first_word == argc) == !session_name) {
-		message(session_name
-				? "replay takes files or --session, not both"
-				: "replay takes files: `seen replay FILE...`, or --session ID");
+	} else if (parsed.first_word < argc && session_name) {
+		message("replay takes files or --session, not both");
 		code = EXIT_CODE_USAGE;
 	} else if (list && json) {
 		message("--list or --json, not both");

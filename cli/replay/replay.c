@@ -12,8 +12,8 @@
 
 #include "cli/base/tokens.h"
 #include "cli/replay/replay_ask.h"
+#include "cli/replay/replay_hooks.h"
 #include "cli/replay/replay_judge.h"
-#include "config/pack.h"
 #include "tracker/answer/decision.h"
 
 /* ---- commands ---- */
@@ -39,7 +39,7 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 		length--;
 	uint64_t key = memory_mix(XXH3_64bits(call->command, length),
 				  memory_path(call->directory, ".", &base), 4);
-	int error = ask_parse(&replay->segment, call->command, call->directory, &asked);
+	int error = ask_parse(replay->segment, call->command, call->directory, &asked);
 	measure->requests += asked.requests;
 	if (error == 0 && asked.shows && !call->failed && content)
 		known = shown_read(&replay->shown, &asked.as, content, bytes);
@@ -77,7 +77,7 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 				.place_bytes = judge_notices(replay, asked.line.commands,
 							     asked.line.count, call->output_bytes),
 				.is_fit = judge_is_enabled(replay) &&
-					  !ask_is_never(&replay->segment, &asked) },
+					  !ask_is_never(replay->segment, &asked) },
 			call);
 	if (!asked.only_asks)
 		memory_run(session, call->command);
@@ -86,6 +86,13 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 }
 
 /* ---- the agent's own tools ---- */
+
+static void edit(struct session *session, struct file *file)
+{
+	memory_change(session, file);
+	if (file)
+		file->is_edited = true;
+}
 
 static int judge_own(struct replay *replay, struct session *session, struct scope *scope,
 		     const struct call *call)
@@ -101,7 +108,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	uint64_t base;
 
 	if (is_edit && call->path && !call->failed)
-		memory_change(session, memory_file(session, call->directory, call->path, true));
+		edit(session, memory_file(session, call->directory, call->path, true));
 	/* What an edit says is only understood where it has numbers. */
 	if (is_edit)
 		as = (struct shown_as){ .form = SHOWN_NUMBERED };
@@ -126,7 +133,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 		/* Its lines are known from now on, although they were not asked for. */
 		struct record *record = memory_record(file, scope->id, REPLAY_OWN_TOOLS, true);
 		if (!call->path && !call->failed)
-			memory_change(session, file);
+			edit(session, file);
 		struct delivered_at now = memory_now(scope, REPLAY_OWN_TOOLS, file, call->time_ns);
 		now.is_delivery = false;
 		return record ? memory_deliver(record, shown, &now) : -ENOMEM;
@@ -192,6 +199,7 @@ static int forget(struct replay *replay, struct session *session, const struct c
 		if (scope && (!call->scope || scope->id == call->scope) && !call->path)
 			scope->epoch++;
 	}
+	replay_hooks_forget(session, call->scope, call->directory, call->path);
 	struct file *file = call->path ? memory_file(session, call->directory, call->path, false)
 				       : NULL;
 	for (struct record *record = file ? file->records : NULL; record; record = record->next)
@@ -208,26 +216,59 @@ static struct output_limits limits_of(const struct replay *replay, enum transcri
 	const char *agent = transcript_format_name(format);
 
 	for (uint64_t i = 0; agent && i < settings->profile_count; i++) {
-		const char *name = segment_text(&replay->segment, settings->profiles[i].name, NULL);
+		const char *name = segment_text(replay->segment, settings->profiles[i].name, NULL);
 		if (name && strcmp(name, agent) == 0)
 			profile = &settings->profiles[i];
 	}
 	if (!profile && settings->generic_profile)
 		profile = &settings->profiles[settings->generic_profile - 1];
-	return limits_of_profile(&replay->segment, profile, true);
+	return limits_of_profile(replay->segment, profile, true);
 }
 
-int replay_call(const struct call *call, void *data)
+/* A new session has a row. */
+static int add_row(struct replay *replay, struct session *session)
 {
-	struct replay *replay = data;
-	bool is_new;
-	struct session *session = memory_session(&replay->known, call->session, &is_new);
-
-	if (replay->limit_of != replay->result->format) {
-		replay->limit_of = replay->result->format;
-		replay->limits = limits_of(replay, replay->limit_of);
+	if (replay->row_count == replay->row_capacity) {
+		size_t capacity = replay->row_capacity ? 2 * replay->row_capacity : 16;
+		struct replay_row *grown = reallocarray(replay->rows, capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		replay->rows = grown;
+		replay->row_capacity = capacity;
 	}
-	replay->sums->sessions += is_new;
+	session->row = replay->row_count++;
+	replay->rows[session->row] = (struct replay_row){ .file = replay->file_count - 1,
+							  .number = ++replay->sums->sessions };
+	return 0;
+}
+
+/* The tools by which a session's agent has a sub-agent work. */
+static bool is_sub_agent(const struct call *call)
+{
+	static const char *const TOOLS[] = { "Task ", "Agent ", "task ", "invoke_agent " };
+
+	for (size_t i = 0; i < sizeof(TOOLS) / sizeof(TOOLS[0]); i++)
+		if (call->command && strncmp(call->command, TOOLS[i], strlen(TOOLS[i])) == 0)
+			return true;
+	return false;
+}
+
+static int judge_other(struct replay *replay, struct session *session, struct scope *scope,
+		       const struct call *call)
+{
+	if (is_sub_agent(call) || scope->id != session->id)
+		replay_hooks_sub_agent(session);
+	if (!call->command)
+		return 0;
+	return judge_words(replay, session, scope,
+			   memory_mix(XXH3_64bits(call->command, strlen(call->command)), 5, 5),
+			   call);
+}
+
+static int judge_call(struct replay *replay, struct session *session, const struct call *call)
+{
+	bool is_new;
+
 	if (call->kind == CALL_INVALIDATED)
 		return forget(replay, session, call);
 	struct scope *scope = memory_scope(session, call->scope, &is_new);
@@ -248,12 +289,7 @@ int replay_call(const struct call *call, void *data)
 	case CALL_EDIT:
 		return judge_own(replay, session, scope, call);
 	case CALL_OTHER:
-		return call->command ? judge_words(replay, session, scope,
-						   memory_mix(XXH3_64bits(call->command,
-									  strlen(call->command)),
-							      5, 5),
-						   call)
-				     : 0;
+		return judge_other(replay, session, scope, call);
 	case CALL_GIVEN:
 		return call->path ? judge_given(replay, session, scope, call) : 0;
 	case CALL_RAN:
@@ -269,6 +305,24 @@ int replay_call(const struct call *call, void *data)
 	}
 }
 
+int replay_call(const struct call *call, void *data)
+{
+	struct replay *replay = data;
+	struct replay_sums before = *replay->sums;
+	bool is_new;
+	struct session *session = memory_session(&replay->known, call->session, &is_new);
+
+	if (replay->limit_of != replay->result->format) {
+		replay->limit_of = replay->result->format;
+		replay->limits = limits_of(replay, replay->limit_of);
+	}
+	if (is_new && add_row(replay, session) < 0)
+		return -ENOMEM;
+	int error = judge_call(replay, session, call);
+	replay_add_since(&replay->rows[session->row].sums, replay->sums, &before);
+	return error;
+}
+
 /* ---- the whole ---- */
 
 void replay_listen(struct replay *replay, replay_listener *listener, void *data)
@@ -282,33 +336,30 @@ void replay_start_file(struct replay *replay, const struct transcript_result *re
 {
 	replay->sums = sums;
 	replay->result = result;
+	replay->file_count++;
 	replay->limit_of = TRANSCRIPT_COUNT;
+}
+
+const struct replay_row *replay_rows(const struct replay *replay, size_t *ret_count)
+{
+	*ret_count = replay->row_count;
+	return replay->rows;
 }
 
 int replay_new(const struct config *config, struct replay **ret_replay,
 	       struct config_error *ret_error)
 {
 	struct replay *replay = calloc(1, sizeof(*replay));
-	size_t used = 0;
-	int error = -ENOMEM;
 
 	if (!replay)
 		return -ENOMEM;
-	replay->header = calloc(1, sizeof(*replay->header));
-	replay->settings = calloc(1, sizeof(*replay->settings));
-	replay->text = calloc(1, SETTINGS_TEXT_BYTES_MAX);
-	if (replay->header && replay->settings && replay->text)
-		error = config_pack(config, replay->settings, replay->text, SETTINGS_TEXT_BYTES_MAX,
-				    &used, ret_error);
+	int error = settings_only_init(config, &replay->only, ret_error);
 	if (error < 0) {
 		replay_free(replay);
 		return error;
 	}
-	(void)snprintf(replay->header->nonce, sizeof(replay->header->nonce), "seen-%016d", 0);
-	replay->segment = (struct segment){ .header = replay->header,
-					    .settings = replay->settings,
-					    .text = replay->text,
-					    .text_bytes = SETTINGS_TEXT_BYTES_MAX };
+	replay->segment = &replay->only.segment;
+	replay->settings = replay->only.settings;
 	*ret_replay = replay;
 	return 0;
 }
@@ -319,8 +370,7 @@ void replay_free(struct replay *replay)
 		return;
 	memory_free(&replay->known);
 	shown_free(&replay->shown);
-	free(replay->header);
-	free(replay->settings);
-	free(replay->text);
+	settings_only_destroy(&replay->only);
+	free(replay->rows);
 	free(replay);
 }

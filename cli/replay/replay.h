@@ -43,6 +43,17 @@ typedef void replay_listener(const struct replay_repeat *repeat, void *data);
 /* replay_listen(): has every repeat that is counted told, too. */
 void replay_listen(struct replay *replay, replay_listener *listener, void *data);
 
+/* One session that was replayed.  Parts of it in other files count for it, too. */
+struct replay_row {
+	size_t file;     /* that it began in: how many replay_start_file() were before it */
+	uint64_t number; /* of the sessions that began in that file, from 1 */
+	struct replay_sums sums;
+};
+
+/* replay_rows(): the sessions so far, in the order in which they began; borrowed until the next
+ * call. */
+const struct replay_row *replay_rows(const struct replay *replay, size_t *ret_count);
+
 /* replay_new(): config: whose [window], [notice], [requests], [processes] are in effect; borrowed.
  * Returns 0; -ENOMEM; or as config_pack(), with *ret_error.  replay_free() it. */
 int replay_new(const struct config *config, struct replay **ret_replay,

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "cli/base/tokens.h"
+#include "cli/replay/replay_hooks.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"
@@ -28,7 +29,7 @@ static bool in_list(const struct replay *replay, struct settings_text list, cons
 {
 	bool fold = replay->settings->paths_case_insensitive == PATHS_CASE_INSENSITIVE_YES;
 
-	for (const char *glob = NULL; (glob = segment_text(&replay->segment, list, glob));)
+	for (const char *glob = NULL; (glob = segment_text(replay->segment, list, glob));)
 		if (path_matches_glob(glob, path, fold))
 			return true;
 	return false;
@@ -78,7 +79,7 @@ static uint64_t notice_bytes(const struct replay *replay, const char *path, uint
 {
 	struct content content = { .version = { .size_bytes = bytes }, .lines = lines };
 	char notice[NOTICE_BYTES_MAX];
-	int length = notice_render(&replay->segment, path, &content, -1, notice, sizeof(notice));
+	int length = notice_render(replay->segment, path, &content, -1, notice, sizeof(notice));
 
 	return length > 0 ? (uint64_t)length : UINT64_MAX;
 }
@@ -91,7 +92,7 @@ uint64_t judge_notices(const struct replay *replay, char **const words[], size_t
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		int length = notice_request(&replay->segment, words[i], output_bytes, SOME_AGE_NS,
+		int length = notice_request(replay->segment, words[i], output_bytes, SOME_AGE_NS,
 					    notice, sizeof(notice));
 		if (length <= 0)
 			return UINT64_MAX;
@@ -114,7 +115,7 @@ static bool answer(struct replay *replay, struct replay_saving *saving, struct a
 	/* How another version was answered, or in another epoch, says nothing. */
 	if (answered->version != version || answered->epoch != now->epoch)
 		*answered = (struct answered){ .version = version, .epoch = now->epoch };
-	if (note_asks_again(&replay->segment, answered->note, now->request)) {
+	if (note_asks_again(replay->segment, answered->note, now->request)) {
 		saving->given_again++;
 		if (now->request > answered->note.yield_until)
 			answered->note.yield_until = now->request +
@@ -345,6 +346,10 @@ int judge_read(struct replay *replay, const struct judged_read *read, const stru
 	if (error < 0 || !record)
 		return -ENOMEM;
 	struct delivered_at now = memory_now(read->scope, read->way, read->file, call->time_ns);
+	if (read->way == REPLAY_OWN_TOOLS && read->has_lines)
+		error = replay_hooks_read(replay, read, call);
+	if (error < 0)
+		return error;
 	bool noticed = decide(replay, read, record, &now, call);
 	if (read->is_viewer && shown->whole && is_within_limits(replay, call))
 		sums->deliveries++;

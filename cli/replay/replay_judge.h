@@ -16,18 +16,20 @@
 #include "cli/replay/replay.h"
 #include "cli/replay/replay_memory.h"
 #include "cli/replay/shown.h"
+#include "cli/session/settings_only.h"
 #include "tracker/segment/segment.h"
 
 struct replay {
-	struct segment segment; /* settings alone, for roles and notices */
-	struct segment_header *header;
-	struct settings *settings;
-	char *text;
+	struct settings_only only; /* for roles and notices */
+	const struct segment *segment;
+	const struct settings *settings;
 	struct replay_memory known;
 	const struct transcript_result *result;
 	enum transcript_format limit_of; /* whose limit is that: */
 	struct output_limits limits;     /* of one command's output */
-	struct replay_sums *sums;
+	struct replay_sums *sums;        /* of the file */
+	struct replay_row *rows;         /* of sessions */
+	size_t row_count, row_capacity, file_count;
 	struct shown shown;
 	uint64_t tokens;           /* of the output that is being judged */
 	replay_listener *listener; /* NULL: none */

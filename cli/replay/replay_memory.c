@@ -111,6 +111,7 @@ static void free_session(struct session *session)
 	table_free(&session->answers, NULL);
 	table_free(&session->requests, free);
 	table_free(&session->scopes, free);
+	segment_unmap(&session->segment);
 	free(session->root);
 	*session = (struct session){ .id = 0 };
 }

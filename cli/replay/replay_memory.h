@@ -17,6 +17,7 @@
 #include "cli/replay/shown.h"
 #include "config/settings.h"
 #include "tracker/answer/delivery.h"
+#include "tracker/segment/segment.h"
 
 enum { MEMORY_SESSIONS_MAX = 8 /* at a time; the one used longest ago makes place */ };
 
@@ -71,9 +72,11 @@ struct record {
 };
 
 struct file {
-	uint64_t base;       /* hash of its last name */
-	uint64_t generation; /* rises with each change that is known, from 1 */
-	uint64_t version;    /* as it was shown whole last; 0: not */
+	uint64_t base;                     /* hash of its last name */
+	uint64_t generation;               /* rises with each change that is known, from 1 */
+	uint64_t version;                  /* as it was shown whole last; 0: not */
+	uint64_t whole_bytes, whole_lines; /* of that version */
+	bool is_edited; /* by the agent's own tool, since its hook read it whole */
 	bool is_read;
 	struct file *same_base;
 	struct record *records;
@@ -100,6 +103,7 @@ struct scope {
 
 struct session {
 	uint64_t id, used;
+	size_t row; /* of replay_rows() */
 	/* the first directory that is known: the workspace, as far as the transcript tells */
 	char *root;
 	uint64_t changes;      /* edits and commands that may have changed anything */
@@ -108,6 +112,10 @@ struct session {
 	struct table answers;  /* answers that were given: a set */
 	struct table requests; /* by scope, directory and words: struct remembered */
 	struct table scopes;   /* by id: struct scope */
+	/* What hooks know of it (replay_hooks.h); not mapped: no own read yet. */
+	struct segment segment;
+	uint64_t agent_scope;
+	bool had_sub_agents; /* since the last own read of its agent */
 };
 
 struct replay_memory {

@@ -39,6 +39,20 @@ enum replay_setting {
 		REPLAY_SETTING_COUNT,
 };
 
+/* REPLAY_HOOK(constant, word, text): what hooks answer to reads by the agent's own tools. */
+#define REPLAY_HOOKS(REPLAY_HOOK) \
+	REPLAY_HOOK(WHOLE, "whole", "whole files, unchanged") \
+	REPLAY_HOOK(LINES, "lines", "lines, given before") \
+	REPLAY_HOOK(CHANGED, "changed", "changed files: what changed") \
+	REPLAY_HOOK(EDITED, "edited", "... by the agent's own edits")
+
+enum replay_hook {
+#define REPLAY_HOOK(constant, word, text) REPLAY_HOOK_##constant,
+	REPLAY_HOOKS(REPLAY_HOOK)
+#undef REPLAY_HOOK
+		REPLAY_HOOK_COUNT,
+};
+
 /* By which way the model asked. */
 enum replay_way {
 	REPLAY_COMMANDS, /* a command line of its shell */
@@ -73,6 +87,7 @@ struct replay_sums {
 	struct replay_sum categories[REPLAY_CATEGORY_COUNT];
 	struct replay_sum changed_as_diff; /* what the changed ones would be as unified diffs */
 	struct replay_saving savings[REPLAY_SETTING_COUNT][REPLAY_WAY_COUNT];
+	struct replay_saving hooks[REPLAY_HOOK_COUNT];
 	uint64_t deliveries; /* whole files given by a viewer, or by an own tool */
 	uint64_t sessions;
 	uint64_t scopes;
@@ -82,11 +97,17 @@ struct replay_sums {
 /* replay_add(): adds sums to others. */
 void replay_add(struct replay_sums *total, const struct replay_sums *sums);
 
+/* replay_add_since(): adds by how much sums rose. */
+void replay_add_since(struct replay_sums *total, const struct replay_sums *sums,
+		      const struct replay_sums *before);
+
 /* replay_category_name(), replay_setting_name(): "identical" ..., "notice" ...; their texts for
  * people. */
 const char *replay_category_name(enum replay_category category);
 const char *replay_category_text(enum replay_category category);
 const char *replay_setting_name(enum replay_setting setting);
 const char *replay_setting_text(enum replay_setting setting);
+const char *replay_hook_name(enum replay_hook hook);
+const char *replay_hook_text(enum replay_hook hook);
 
 #endif

@@ -11,15 +11,14 @@ int settings_only_init(const struct config *config, struct settings_only *ret_on
 		       struct config_error *ret_error)
 {
 	struct settings_only *only = ret_only;
-	size_t used = 0;
 
 	*only = (struct settings_only){ .header = calloc(1, sizeof(*only->header)),
 					.settings = calloc(1, sizeof(*only->settings)),
 					.text = calloc(1, SETTINGS_TEXT_BYTES_MAX) };
 	if (!only->header || !only->settings || !only->text)
 		return -ENOMEM;
-	int error = config_pack(config, only->settings, only->text, SETTINGS_TEXT_BYTES_MAX, &used,
-				ret_error);
+	int error = config_pack(config, only->settings, only->text, SETTINGS_TEXT_BYTES_MAX,
+				&only->text_used, ret_error);
 	if (error < 0)
 		return error;
 	/* As long as one that is drawn: the length of a notice depends on it. */

@@ -13,6 +13,7 @@ struct settings_only {
 	struct segment_header *header;
 	struct settings *settings;
 	char *text;
+	size_t text_used; /* bytes of it */
 };
 
 /* settings_only_init(): settings_only_destroy() it in any case.

@@ -1,4 +1,4 @@
-"""gain: what all sessions on disk saved, and what it says of those that it cannot count."""
+"""gain: what all sessions on disk saved, and which it reports that it cannot count."""
 import json
 import os
 import shutil

@@ -201,7 +201,7 @@ class Damage(Replay):
         done = self.seen("replay", "none", code=8)
         self.assertIn("No such file", done.stderr.decode())
         self.assertEqual(done.stdout, b"") # no tables of zeros
-        self.assertIn("s a directory", self.seen("replay", str(self.top), code=8).stderr.decode())
+        self.assertIn("no transcripts there", self.seen("replay", str(self.top / "tmp"), code=1).stderr.decode())
 
     def test_others_are_done(self):
         bad, good = self.write("nonsense", "bad"), self.write(Claude().bash("cat f", TEXT).bash("cat f", TEXT), "good")
@@ -259,7 +259,7 @@ class Damage(Replay):
         self.assertIn("claude, codex", self.seen("replay", "--format", "x", "f", code=2).stderr.decode())
 
     def test_usage(self):
-        self.seen("replay", code=2)
+        self.seen("replay", code=1)  # no agent's transcripts here
         self.seen("replay", "--session", "s", "f", code=2)
         self.seen("replay", "--list", "--json", "f", code=2)
         self.seen("replay", "--session", "none", code=3)

@@ -16,6 +16,11 @@ static const struct pair_table DELIVERIES = {
 	.attempts = 4,
 };
 
+static uint64_t now_of(const struct segment *segment)
+{
+	return segment->replayed_ns ? segment->replayed_ns : sys_boottime_ns();
+}
+
 struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request,
 			 uint64_t capture_id, uint64_t command_id)
 {
@@ -31,7 +36,7 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 		.capture_id = capture_id,
 		.command_id = command_id,
 		.bytes_given = scope ? __atomic_load_n(&scope->bytes_given, __ATOMIC_RELAXED) : 0,
-		.time_ns = sys_boottime_ns(),
+		.time_ns = now_of(segment),
 	};
 }
 
@@ -235,7 +240,7 @@ void delivery_unnote(const struct segment *segment, uint64_t scope_id, uint64_t 
 
 unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
-	uint64_t now_ns = sys_boottime_ns();
+	uint64_t now_ns = now_of(segment);
 	unsigned invalidated = 0;
 
 	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the

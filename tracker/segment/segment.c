@@ -77,9 +77,19 @@ static int map_header(const struct segment_header *header, uint64_t file_bytes,
 	return 0;
 }
 
+int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment)
+{
+	struct segment segment = { .header = memory, .size_bytes = size_bytes };
+	struct segment_header copy = *segment.header; /* checked and used as one state */
+	int error = map_header(&copy, size_bytes, &segment);
+
+	if (error == 0)
+		*ret_segment = segment;
+	return error;
+}
+
 int segment_map(const char *path, struct segment *ret_segment)
 {
-	struct segment segment = { 0 };
 	struct stat stat;
 	int fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
@@ -96,28 +106,22 @@ int segment_map(const char *path, struct segment *ret_segment)
 		(void)sys_close(fd);
 		return error;
 	}
-	segment.size_bytes = (size_t)stat.st_size;
+	size_t size_bytes = (size_t)stat.st_size;
 	/* A process with little room for memory of its own keeps it. */
 	struct rlimit64 room;
 	if (sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 &&
-	    room.rlim_cur / 16 < segment.size_bytes) {
+	    room.rlim_cur / 16 < size_bytes) {
 		(void)sys_close(fd);
 		return -ENOMEM;
 	}
-	long address = sys_mmap(segment.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	long address = sys_mmap(size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	(void)sys_close(fd);
 	if (address < 0 && address >= -4095)
 		return (int)address;
-	segment.header = (struct segment_header *)address;
-
-	struct segment_header copy = *segment.header; /* checked and used as one state */
-	error = map_header(&copy, segment.size_bytes, &segment);
-	if (error < 0) {
-		(void)sys_munmap(segment.header, segment.size_bytes);
-		return error;
-	}
-	*ret_segment = segment;
-	return 0;
+	error = segment_view((void *)address, size_bytes, ret_segment);
+	if (error < 0)
+		(void)sys_munmap((void *)address, size_bytes);
+	return error;
 }
 
 void segment_unmap(struct segment *segment)

@@ -171,7 +171,13 @@ struct segment {
 	uint64_t capacity[TABLE_COUNT];
 	char *arena;
 	uint64_t arena_bytes;
+	/* of a session that is replayed: its moment, in place of the clock's; 0: the clock's */
+	uint64_t replayed_ns;
 };
+
+/* segment_view(): makes a view of memory that holds a segment, and stays the caller's.  size_bytes:
+ * of that memory, at least a header's.  As segment_map(). */
+int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment);
 
 /* segment_map(): maps an existing segment.
  *

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "config/fingerprint.h"
@@ -93,16 +94,14 @@ static void hexadecimal(const unsigned char *bytes, size_t count, char *ret_text
 	ret_text[2 * count] = '\0';
 }
 
-int segment_create(const char *directory, const char *name, const void *nonce_random,
-		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes, const char *journal, const char *contents, const char *undo)
+/* Of a segment that no process has used yet. */
+static struct segment_header blank_header(void)
 {
-	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
-	struct segment_header header = {
+	return (struct segment_header){
 		.magic = SEGMENT_MAGIC,
 		.version = SEGMENT_VERSION,
 		.word_bits = 64,
-		.header_bytes = sizeof(header),
+		.header_bytes = sizeof(struct segment_header),
 		.fingerprint = settings_fingerprint(),
 		.created_realtime_ns = sys_realtime_ns(),
 		.epoch = 1,
@@ -111,6 +110,37 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 		.undo_boundary = 1,
 		.arena_used = SEGMENT_ARENA_FIRST,
 	};
+}
+
+int segment_create_private(const struct settings *settings, const char *text, size_t text_bytes,
+			   struct segment *ret_segment)
+{
+	struct segment_header header = blank_header();
+
+	if (text_bytes > SETTINGS_TEXT_BYTES_MAX)
+		return -ENOMEM;
+	(void)snprintf(header.nonce, sizeof(header.nonce), "seen-%016d", 0);
+	header.next_serial = 1;
+	plan(&header, settings, 0);
+	unsigned char *memory = mmap(NULL, header.size_bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	memcpy(memory, &header, sizeof(header));
+	memcpy(memory + header.settings_offset, settings, sizeof(*settings));
+	memcpy(memory + header.text_offset, text, text_bytes);
+	int error = segment_view(memory, header.size_bytes, ret_segment);
+	if (error < 0)
+		(void)munmap(memory, header.size_bytes);
+	return error;
+}
+
+int segment_create(const char *directory, const char *name, const void *nonce_random,
+		   const char *boot_id, const struct settings *settings, const char *text,
+		   size_t text_bytes, const char *journal, const char *contents, const char *undo)
+{
+	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
+	struct segment_header header = blank_header();
 	uint64_t random;
 
 	header.journal_bytes = journal ? strlen(journal) + 1 : 0;

@@ -24,6 +24,13 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 		   const char *boot_id, const struct settings *settings, const char *text,
 		   size_t text_bytes, const char *journal, const char *contents, const char *undo);
 
+/* segment_create_private(): a segment in memory of this process alone, without a file.
+ *
+ * settings, text, text_bytes: as above.  ret_segment: segment_unmap() it; set only on success.
+ * Returns 0 or -ENOMEM. */
+int segment_create_private(const struct settings *settings, const char *text, size_t text_bytes,
+			   struct segment *ret_segment);
+
 /* segment_has_settings(), segment_write_settings(): compares and replaces the settings of a session
  * that no process lives in (a reader at that moment would see a mixture; every value it reads is
  * still checked).  text_bytes: at most the segment's capacity, which is SETTINGS_TEXT_BYTES_MAX.

@@ -1,11 +1,11 @@
-/* What the model is given for an own read: see own_read.h. */
-#include "cli/hooks/own_read.h"
+/* What the model is given for an own read: see tool_read.h. */
+#include "cli/hooks/tool_read.h"
 
 #include "tracker/answer/decision_delivery.h"
 #include "tracker/content/baseline.h"
 #include "tracker/sys/sys.h"
 
-static void decide(struct own_read *read)
+static void decide(struct tool_read *read)
 {
 	decision_reported(read->segment, &read->request, read->path, &read->stat, &read->content,
 			  read->is_whole ? NULL : &read->span, read->bytes, &read->answer);
@@ -13,7 +13,7 @@ static void decide(struct own_read *read)
 
 /* The model is given the file, or what leads to it.  answer: NULL: the file, whatever was
  * decided. */
-static void deliver(struct own_read *read, const struct answer *answer)
+static void deliver(struct tool_read *read, const struct answer *answer)
 {
 	const struct segment *segment = read->segment;
 	struct stamp stamp = stamp_of(&read->stat);
@@ -34,7 +34,7 @@ static void deliver(struct own_read *read, const struct answer *answer)
 	}
 }
 
-static bool give_diff(struct own_read *read)
+static bool deliver_diff(struct tool_read *read)
 {
 	const struct answer *answer = &read->answer;
 	uint64_t age_ns = sys_boottime_ns() - answer->given.time_ns, length = 0;
@@ -52,7 +52,7 @@ static bool give_diff(struct own_read *read)
 	return true;
 }
 
-static bool give_notice(struct own_read *read)
+static bool deliver_notice(struct tool_read *read)
 {
 	const struct answer *answer = &read->answer;
 
@@ -67,7 +67,7 @@ static bool give_notice(struct own_read *read)
 }
 
 /* The real bytes, as they were asked for. */
-static enum own_given give_content(struct own_read *read)
+static enum tool_read_result deliver_content(struct tool_read *read)
 {
 	bool again = read->answer.decision == DECISION_GIVEN_AGAIN;
 
@@ -77,25 +77,25 @@ static enum own_given give_content(struct own_read *read)
 	else if (read->is_whole)
 		read->means->record(read->data, JOURNAL_GIVEN, read->bytes);
 	request_count_in_process(read->segment, &read->request, read->bytes);
-	return again ? OWN_GIVEN_AGAIN : OWN_GIVEN_CONTENT;
+	return again ? TOOL_READ_AGAIN : TOOL_READ_CONTENT;
 }
 
-enum own_given own_read_answer(struct own_read *read)
+enum tool_read_result tool_read_answer(struct tool_read *read)
 {
 	decide(read);
-	if (read->answer.decision == DECISION_NOTICE && give_notice(read))
-		return OWN_GIVEN_NOTICE;
-	if (read->answer.decision == DECISION_DIFF && give_diff(read))
-		return OWN_GIVEN_DIFF;
-	return give_content(read);
+	if (read->answer.decision == DECISION_NOTICE && deliver_notice(read))
+		return TOOL_READ_NOTICE;
+	if (read->answer.decision == DECISION_DIFF && deliver_diff(read))
+		return TOOL_READ_DIFF;
+	return deliver_content(read);
 }
 
-enum own_given own_read_unchanged(struct own_read *read)
+enum tool_read_result tool_read_unchanged(struct tool_read *read)
 {
 	decide(read);
 	if (read->answer.decision == DECISION_NOTICE)
 		decision_undo(read->segment, &read->request, &read->answer);
 	if (read->answer.decision != DECISION_GIVEN_AGAIN || !read->means->content(read->data))
-		return OWN_GIVEN_UNKNOWN;
-	return give_content(read);
+		return TOOL_READ_UNKNOWN;
+	return deliver_content(read);
 }

@@ -5,8 +5,8 @@
  * It knows neither an agent nor a file system: what was read is known to the caller, who carries out
  * what is decided.
  */
-#ifndef SEEN_CLI_OWN_READ_H
-#define SEEN_CLI_OWN_READ_H
+#ifndef SEEN_CLI_TOOL_READ_H
+#define SEEN_CLI_TOOL_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "tracker/content/lines.h"
 #include "tracker/journal/journal.h"
 
-struct own_read {
+struct tool_read {
 	const struct segment *segment;
 	struct request request; /* begun: request_init_in_process() */
 	const char *path;       /* absolute */
@@ -29,11 +29,11 @@ struct own_read {
 	uint64_t bytes; /* of what was asked for */
 	struct answer answer;
 	/* How the caller carries it out; `data` is handed to each. */
-	const struct own_read_means *means;
+	const struct tool_read_means *means;
 	void *data;
 };
 
-struct own_read_means {
+struct tool_read_means {
 	/* A notice is given.  Returns false where it cannot be. */
 	bool (*notice)(void *data, const char *text, size_t length);
 	/* What changed is given.  Returns false where there is no diff, none that is short enough, or
@@ -48,19 +48,19 @@ struct own_read_means {
 };
 
 /* What the model was given. */
-enum own_given {
-	OWN_GIVEN_CONTENT,
-	OWN_GIVEN_AGAIN, /* the same, because it asked again */
-	OWN_GIVEN_NOTICE,
-	OWN_GIVEN_DIFF,
-	OWN_GIVEN_UNKNOWN, /* own_read_unchanged(): what the agent itself answered */
+enum tool_read_result {
+	TOOL_READ_CONTENT,
+	TOOL_READ_AGAIN, /* the same, because it asked again */
+	TOOL_READ_NOTICE,
+	TOOL_READ_DIFF,
+	TOOL_READ_UNKNOWN, /* tool_read_unchanged(): what the agent itself answered */
 };
 
-/* own_read_answer(): the tool gave these bytes.  read->answer tells why. */
-enum own_given own_read_answer(struct own_read *read);
+/* tool_read_answer(): the tool gave these bytes.  read->answer tells why. */
+enum tool_read_result tool_read_answer(struct tool_read *read);
 
-/* own_read_unchanged(): the agent answered that it gave them before.  One that asks again, after an
+/* tool_read_unchanged(): the agent answered that it gave them before.  One that asks again, after an
  * answer of seen's, gets the content. */
-enum own_given own_read_unchanged(struct own_read *read);
+enum tool_read_result tool_read_unchanged(struct tool_read *read);
 
 #endif
