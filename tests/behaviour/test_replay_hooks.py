@@ -1,4 +1,4 @@
-"""replay: what hooks would have answered to an agent's own reads, held against real hooks; transcripts that it finds itself."""
+"""replay: what hooks would have answered to an agent's reads by its own tools, held against real hooks; transcripts that it finds itself."""
 import json
 import os
 import random
