@@ -26,7 +26,7 @@ EXTERNAL = "an external program's line\n"
 
 def bare_lines(text):
     """Without what an agent writes around and before lines."""
-    return re.sub(r"(?m)^ *\d+(?:: |\t|\u2192|\| ?)", "", text)
+    return re.sub(r"(?m)^ *\d+(?:: |\t|\u2192| ?\| )", "", text)
 
 
 class Row:

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 
+from answered import bare_lines
 from model_server import APIS, Call, ModelServer
 from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, kill_descendants, make_workspace,
                    seen_run)
@@ -99,6 +100,7 @@ SUB_AGENTS = {
     "claude": Call("Agent", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general-purpose",
                              "run_in_background": False}),
     "gemini": Call("invoke_agent", {"agent_name": "generalist", "prompt": SUB_TASK}),
+    "cline": Call("spawn_agent", {"systemPrompt": "You are the sub-agent.", "task": SUB_TASK}),
 }
 
 
@@ -187,7 +189,7 @@ class Hooked(Play):
     @staticmethod
     def _row(name, expected, text):
         is_notice = text is not None and text.startswith(NOTICE)
-        right = text is not None and (is_notice if expected == "notice" else text.rstrip("\n") == TEXT.rstrip("\n"))
+        right = text is not None and (is_notice if expected == "notice" else bare_lines(text).rstrip("\n") == TEXT.rstrip("\n"))
         return name, expected, None if right else f"given: {text and text[:120]!r}"
 
     def judge(self):
@@ -212,15 +214,19 @@ class Hooked(Play):
 
 
 class WithSubAgent(Hooked):
-    """A sub-agent in the agent's process reads what the main conversation was given."""
+    """A sub-agent in the agent's process reads what the main conversation was given.
+
+    own: by its read tool, not by a command.
+    """
 
     sub_script = ()
 
-    def __init__(self, spec, out):
-        super().__init__(spec, out, "sub-agent", True, True)
+    def __init__(self, spec, out, own=False):
+        self.own = own
+        super().__init__(spec, out, "sub-agent-reads" if own else "sub-agent", True, True)
 
     def script(self):
-        cat = self.agent.shell(self.workspace, "cat f.txt")
+        cat = self.agent.read(self.workspace, "f.txt") if self.own else self.agent.shell(self.workspace, "cat f.txt")
         self.sub_script = [(cat, 100), (cat, 100), (Call(None, "It was read."), 100)]
         return [(cat, 100), (cat, 100),
                 (SUB_AGENTS[self.agent.name], 100),
@@ -253,5 +259,5 @@ def hookeds(spec, out):
     if agent_of(spec).name in TALKS:
         plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, reported=False)]
     if agent_of(spec).name in SUB_AGENTS:
-        plays.append(WithSubAgent(spec, out))
+        plays += [WithSubAgent(spec, out), WithSubAgent(spec, out, own=True)]
     return plays
