@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/agents/hooks.h"
 #include "cli/base/executable.h"
@@ -169,6 +170,27 @@ static int show(const struct hooks_agent *agent, const struct hooks_place *place
 	return EXIT_CODE_OK;
 }
 
+/* An agent that installs a package of its own beside a plugin waits for that at each start. */
+static void warn_of_package(const struct hooks_agent *agent, const struct hooks_place *place)
+{
+	char directory[PATH_MAX], path[PATH_MAX + 128];
+
+	if (!agent->package || place->state != HOOKS_ABSENT)
+		return;
+	(void)snprintf(directory, sizeof(directory), "%s", place->path);
+	for (int i = 0; i < 2; i++)
+		if (strrchr(directory, '/'))
+			*strrchr(directory, '/') = '\0';
+	(void)snprintf(path, sizeof(path), "%s/node_modules/%s", directory, agent->package);
+	if (access(path, F_OK) == 0)
+		return;
+	message("%s installs %s into %s before it runs a plugin; where npm cannot be reached, it "
+		"waits "
+		"some 70 s at each start, without `seen`, too; the line fetch-retries=0 in "
+		"%s/.npmrc ends that",
+		agent->name, agent->package, directory, directory);
+}
+
 static int install(const struct hooks_agent *agent)
 {
 	struct hooks_place place;
@@ -176,6 +198,7 @@ static int install(const struct hooks_agent *agent)
 	hooks_inspect(agent, project, &place);
 	if (print)
 		return show(agent, &place);
+	warn_of_package(agent, &place);
 	int done = hooks_install(agent, &place, kind());
 	if (done < 0)
 		return failed(&place, done);

@@ -19,9 +19,18 @@
 enum { FILE_BYTES_MAX = 16 << 20 };
 
 static const struct hooks_agent AGENTS[] = {
-#define HOOKS(name, alias, form, user, project, data, answers, tried, note) \
-	{ name,         alias,   HOOKS_##form, user, project, \
-	  hooks_##data, answers, tried,        note, "`seen hooks install " name "`" },
+#define HOOKS(name, alias, form, user, project, data, answers, tried, note, package) \
+	{ name, \
+	  alias, \
+	  HOOKS_##form, \
+	  user, \
+	  project, \
+	  hooks_##data, \
+	  answers, \
+	  tried, \
+	  note, \
+	  package, \
+	  "`seen hooks install " name "`" },
 #include "cli/agents/hooks.def"
 #undef HOOKS
 };

@@ -24,6 +24,7 @@ struct hooks_agent {
 	const char *answers;        /* the same, and what the agent asks; NULL: there is none */
 	const char *tried;          /* NULL: not */
 	const char *note;           /* NULL: none */
+	const char *package;        /* hooks.def; NULL: none */
 	const char *remedy;         /* the command that installs them, for a person */
 };
 

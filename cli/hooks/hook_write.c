@@ -98,8 +98,8 @@ static json_t *add_unchanged(const struct hook_input *input)
 	return document;
 }
 
-/* Would the file hold what it holds?  It is said before the tool runs, because after that nobody
- * knows. */
+/* Would the file hold what it holds?  It is asked before the tool runs: afterwards that is not
+ * known. */
 static json_t *unchanged(const struct hook_agent *agent, const struct hook_input *input,
 			 struct hook_file *file)
 {

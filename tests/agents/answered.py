@@ -7,7 +7,8 @@ import os
 import re
 
 from agents import write_file
-from model_server import results_in_log
+from hooked import LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
+from model_server import Call, results_in_log
 from stage import Play, agent_of, seen_run
 
 NOTICE, LINES, CHANGED = "[File previously read: ", "[Lines ", "[File changed since last read: "
@@ -153,6 +154,51 @@ class Rival(Answered):
             write_file(path, text)
 
 
+class Cut(Hooked):
+    """The own read tool, before and after the conversation is compacted, or beside a sub-agent in the agent's process."""
+
+    def __init__(self, spec, out, below):
+        super().__init__(spec, out, "reads-below" if below else "reads-cut", True, True)
+        self.name, self.below = f"answered, {'a sub-agent' if below else 'a compaction'}", below
+
+    def script(self):
+        read = self.agent.call(("read", "f.txt"), self.workspace)
+        pause = self.agent.shell(self.workspace, "sleep 0.6; echo ready")
+        if not self.below:
+            return [(read, 100), (read, 100), (Call(None, "The first part is done."), 100), (pause, 100), (read, 100), (read, 100), (Call(None, LAST), 100)]
+        self.sub_script = [(read, 100), (read, 100), (Call(None, "It was read."), 100)]
+        return [(read, 100), (read, 100), (SUB_AGENTS[self.agent.name], 100), (read, 100), (read, 100), (Call(None, LAST), 100)]
+
+    def play(self):
+        self.script()
+        super().play()
+
+    def _talk(self):
+        if self.below:
+            self.talk = Talk(self.agent.arguments(PROMPT))
+        super()._talk()
+
+    @staticmethod
+    def _row(name, expected, text):
+        text = text or ""
+        is_notice = text.lstrip().startswith(NOTICE)
+        missing = [line for line in TEXT.splitlines() if line not in bare_lines(text)]
+        return name, expected, None if (is_notice if expected == "notice" else not is_notice and not missing) else f"given: {text[:160]!r}"
+
+    def judge(self):
+        given = self.results()
+        main, below = given[False] + [None] * 9, given[True] + [None] * 4
+        rows = [self._row("read", "real", main[1]), self._row("read again", "notice", main[2])]
+        if self.below:
+            rows += [self._row("the sub-agent's read", "real", below[1]), self._row("read behind it", "real", main[4]),
+                     self._row("read again behind it", "notice", main[5])]
+        else:
+            rows += [self._row("read after the cut", "real", main[5]), self._row("read again after the cut", "notice", main[6])]
+        return rows + [("exit status", "0", None if self.status == 0 else f"it is {self.status}")]
+
+
 def answereds(spec, out):
     agent = agent_of(spec)
-    return [Answered(spec, out)] + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
+    return ([Answered(spec, out)] + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
+            + ([Cut(spec, out, False)] if agent.name in TALKS and not TALKS[agent.name].fills else [])
+            + ([Cut(spec, out, True)] if agent.name in SUB_AGENTS else []))

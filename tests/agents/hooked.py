@@ -101,6 +101,8 @@ SUB_AGENTS = {
                              "run_in_background": False}),
     "gemini": Call("invoke_agent", {"agent_name": "generalist", "prompt": SUB_TASK}),
     "cline": Call("spawn_agent", {"systemPrompt": "You are the sub-agent.", "task": SUB_TASK}),
+    "opencode": Call("task", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general"}),
+    "kilo": Call("task", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general"}),
 }
 
 

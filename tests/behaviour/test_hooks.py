@@ -209,9 +209,20 @@ class Files(Hooks):
         self.assertEqual(json.loads(path.read_text()), shipped("claude", True))
         self.remove("claude")
         self.assertFalse(path.exists())
-        self.install("qwen", 0, "--forget-only")
-        self.assertIn(b"already", self.install("qwen").stdout)
+        self.install("copilot", 0, "--forget-only")
+        self.assertIn(b"already", self.install("copilot").stdout)
         self.assertIn(b"--forget-only", self.seen("hooks", "--forget-only", code=USAGE).stderr)
+
+    def test_package_of_the_agent(self):
+        """opencode and kilo wait for a package where npm cannot be reached, which is reported before."""
+        for agent, package in (("opencode", "@opencode-ai/plugin"), ("kilo", "@kilocode/plugin")):
+            directory = self.path(agent).parent.parent
+            words = f"{agent} installs {package} into {directory} before it runs a plugin"
+            self.assertIn(words, self.install(agent).stderr.decode())
+            self.assertNotIn("installs", self.install(agent).stderr.decode())
+            self.remove(agent)
+            (directory / "node_modules" / package).mkdir(parents=True)
+            self.assertEqual(self.install(agent).stderr, b"")
 
     def test_alias(self):
         self.install("claude-code")
