@@ -9,6 +9,7 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_class.h"
 #include "cli/journal/event_words.h"
+#include "cli/journal/fact.h"
 #include "cli/journal/reported.h"
 #include "cli/session/scopes.h"
 #include "tracker/answer/decision.h"

@@ -10,6 +10,7 @@
 #include "cli/journal/event_class.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_words.h"
+#include "cli/journal/fact.h"
 #include "cli/journal/reported.h"
 #include "tracker/answer/decision.h"
 #include "tracker/guard/rule.h"
@@ -139,6 +140,12 @@ SHOW(reported)
 		const char *text = reported_text(event->other, event->other_bytes, SHOWN[i]);
 		show_word(to, text ? event_safe(text) : NULL);
 	}
+}
+
+SHOW(fact)
+{
+	show_word(to, fact_name(RECORD->flags));
+	show_word(to, event->other ? event_safe(event->other) : "none");
 }
 
 SHOW(unobserved)

@@ -24,6 +24,7 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/run/elder.h"
+#include "cli/run/facts.h"
 #include "cli/run/fail_on.h"
 #include "cli/run/metadata.h"
 #include "cli/run/outlive.h"
@@ -253,6 +254,7 @@ static int run_in_session(struct run *run)
 		run->begun = *recording->journal.header;
 	struct context context = root_context(run->config, segment, run->words);
 	uint32_t this_run = process_begin_run(segment);
+	facts_begin(run->config, &run->session, &recording->journal);
 	context.flags |= this_run | run_kind(&context);
 	recording->watch = watch_start(&run->session, &recording->journal, quiet);
 	recording->transcripts = transcripts_start(run->config, &run->session, &recording->journal);
@@ -310,6 +312,7 @@ static int finish(struct run *run, int code)
 	struct recording *recording = &run->recording;
 	char line[FAIL_ON_LINE_BYTES];
 	bool shown = is_shown();
+	int status = code;
 
 	if (shown)
 		terminal_start_lines();
@@ -327,6 +330,7 @@ static int finish(struct run *run, int code)
 						    .keeps_rules = run->session.keeps_settings,
 						    .status = code },
 			     line);
+	facts_finish(&run->session, &recording->journal, status);
 	recording_finish_journal(&run->session, &recording->journal, &run->sum, shown);
 	if (shown)
 		elder_print(&run->session.segment, run->since_ns);

@@ -46,24 +46,103 @@ static bool has(const char *directory, const char *name)
 	       access(path, F_OK) == 0;
 }
 
-void git_directory_observe(const struct segment *segment)
+/* The git directory of a work tree, and the one that it shares its refs with. */
+struct places {
+	char own[PATH_MAX], common[PATH_MAX];
+	bool is_elsewhere; /* a file names it */
+};
+
+static bool find_places(const char *root, struct places *ret_places)
 {
 	static const char GITDIR[] = "gitdir: ";
-	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
-	char line[PATH_MAX], own[PATH_MAX], common[PATH_MAX];
+	char line[PATH_MAX];
 
-	if (!root || !read_line(root, ".git", line, sizeof(line)) ||
-	    strncmp(line, GITDIR, sizeof(GITDIR) - 1) != 0 ||
-	    !resolve(root, line + sizeof(GITDIR) - 1, own) || !has(own, "HEAD"))
-		return;
-	if (!read_line(own, "commondir", line, sizeof(line)) || !resolve(own, line, common))
-		strcpy(common, own);
+	ret_places->is_elsewhere = read_line(root, ".git", line, sizeof(line)) &&
+				   strncmp(line, GITDIR, sizeof(GITDIR) - 1) == 0;
+	if (!resolve(root, ret_places->is_elsewhere ? line + sizeof(GITDIR) - 1 : ".git",
+		     ret_places->own) ||
+	    !has(ret_places->own, "HEAD"))
+		return false;
+	if (!read_line(ret_places->own, "commondir", line, sizeof(line)) ||
+	    !resolve(ret_places->own, line, ret_places->common))
+		strcpy(ret_places->common, ret_places->own);
 	/* A file that an agent wrote may name anything. */
-	if (!has(common, "HEAD") || !has(common, "objects") || !has(common, "refs") ||
-	    argument_is_below(root, common) || argument_is_below(root, own))
+	return has(ret_places->common, "HEAD") && has(ret_places->common, "objects") &&
+	       has(ret_places->common, "refs");
+}
+
+void git_directory_observe(const struct segment *segment)
+{
+	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
+	struct places places;
+
+	if (!root || !find_places(root, &places) || !places.is_elsewhere ||
+	    argument_is_below(root, places.common) || argument_is_below(root, places.own))
 		return;
-	if (!path_in_workspace(segment, common))
-		(void)path_add_observed(segment, common);
-	if (!path_in_workspace(segment, own))
-		(void)path_add_observed(segment, own);
+	if (!path_in_workspace(segment, places.common))
+		(void)path_add_observed(segment, places.common);
+	if (!path_in_workspace(segment, places.own))
+		(void)path_add_observed(segment, places.own);
+}
+
+/* ---- HEAD ---- */
+
+static bool is_commit(const char *text)
+{
+	size_t length = strspn(text, "0123456789abcdef");
+
+	return (length == 40 || length == 64) && !text[length];
+}
+
+/* A ref in packed-refs: "COMMIT NAME". */
+static bool find_packed(const char *directory, const char *name, char *ret_commit)
+{
+	char path[PATH_MAX], *line = NULL;
+	size_t capacity = 0;
+	bool found = false;
+
+	if (snprintf(path, sizeof(path), "%s/packed-refs", directory) >= (int)sizeof(path))
+		return false;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file && fd >= 0)
+		(void)close(fd);
+	while (file && !found && getline(&line, &capacity, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		char *space = strchr(line, ' ');
+		if (!space || strcmp(space + 1, name) != 0)
+			continue;
+		*space = '\0';
+		found = is_commit(line);
+		if (found)
+			strcpy(ret_commit, line);
+	}
+	free(line);
+	if (file)
+		(void)fclose(file);
+	return found;
+}
+
+bool git_directory_commit(const char *root, char *ret_commit)
+{
+	enum { DEPTH_MAX = 5 }; /* as git follows symbolic refs */
+	static const char REF[] = "ref: ";
+	struct places places;
+	char line[PATH_MAX], name[PATH_MAX];
+
+	if (!find_places(root, &places) || !read_line(places.own, "HEAD", line, sizeof(line)))
+		return false;
+	for (int depth = 0; depth < DEPTH_MAX && strncmp(line, REF, sizeof(REF) - 1) == 0;
+	     depth++) {
+		strcpy(name, line + sizeof(REF) - 1);
+		if (strncmp(name, "refs/", 5) != 0 || strstr(name, ".."))
+			return false;
+		if (!read_line(places.common, name, line, sizeof(line)) &&
+		    !read_line(places.own, name, line, sizeof(line)))
+			return find_packed(places.common, name, ret_commit);
+	}
+	if (!is_commit(line))
+		return false;
+	strcpy(ret_commit, line);
+	return true;
 }

@@ -2,10 +2,21 @@
 #ifndef SEEN_CLI_GIT_DIRECTORY_H
 #define SEEN_CLI_GIT_DIRECTORY_H
 
+#include <stdbool.h>
+
 #include "tracker/segment/segment.h"
 
 /* git_directory_observe(): where the workspace's git directory lies elsewhere, undo observes it as it does
  * the workspace: HEAD and index belong to the files. */
 void git_directory_observe(const struct segment *segment);
+
+enum { GIT_DIRECTORY_COMMIT_BYTES = 65 }; /* SHA-256 in hexadecimal digits, and NUL */
+
+/* git_directory_commit(): what HEAD of a directory's repository is: its files are read, git is not run.
+ *
+ * root: absolute, of the work tree.  ret_commit: GIT_DIRECTORY_COMMIT_BYTES long, 40 or 64
+ * hexadecimal digits.  Returns false where there is no repository or no commit, and for refs in a
+ * form that is not read here (reftable). */
+bool git_directory_commit(const char *root, char *ret_commit);
 
 #endif

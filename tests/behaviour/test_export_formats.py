@@ -328,6 +328,7 @@ class Documents(Formats):
             "kept": [file(99, "info")] * 4, "mentioned": [file(99, "info")] * 2, "instructed": [file(99, "info")] * 3,
             "request": [process(99, "info")] * 4, "forgotten": [(99, "host", "info", "success", *plain)] * 2,
             "reported": [(99, "host", "info", "success", *plain)],
+            "fact": [(99, "host", "info", "success", *plain)],
             "coverage": [finding("lost-records", 3, "host", "info", "success")],
             "damaged": [finding("damaged-record", 4, "host", "info")],
         }
