@@ -80,11 +80,15 @@ static int find(const struct config *config, const char *name, struct undo_sessi
 		/* Gone with the last boot, or of another version. */
 		if ((error == -ENOENT || error == -ENOTDIR || error == -EBADMSG ||
 		     error == -EPROTO) &&
-		    !strchr(wanted, '/') &&
-		    journal_file_find(config, wanted, NULL, path, sizeof(path)) == EXIT_CODE_OK) {
-			error = set_directory(ret_session, path);
-			error = error < 0 ? error : read_header(ret_session);
-			return error < 0 ? journal_file_failed(path, error) : EXIT_CODE_OK;
+		    !strchr(wanted, '/')) {
+			int code = journal_file_find(config, wanted, NULL, path, sizeof(path));
+			if (code == EXIT_CODE_OK) {
+				error = set_directory(ret_session, path);
+				error = error < 0 ? error : read_header(ret_session);
+				return error < 0 ? journal_file_failed(path, error) : EXIT_CODE_OK;
+			}
+			if (error == -ENOENT) /* which was reported */
+				return code;
 		}
 	}
 	int code = session_find(config, name, &ret_session->session);
