@@ -30,9 +30,8 @@ static bool is_version(const char *text, size_t bytes, const char *version)
 	       (bytes == length || text[length] == '-');
 }
 
-/* Does the package in a directory say what it is, and is it of that version?  Returns false where
- * it does not say. */
-static bool ask_package(const char *directory, const char *version, bool *ret_is_it)
+/* The version of the package in a directory.  Returns false where it does not say what it is. */
+static bool read_package(const char *directory, char *ret_version)
 {
 	char path[PATH_MAX + 16];
 	bool is_known = false;
@@ -46,8 +45,8 @@ static bool ask_package(const char *directory, const char *version, bool *ret_is
 	json_t *package = got > 0 ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
 	const char *name = json_string_value(json_object_get(package, "name"));
 	const char *found = json_string_value(json_object_get(package, "version"));
-	if (name && found) {
-		*ret_is_it = is_version(found, strlen(found), version);
+	if (name && found && strlen(found) < AGENT_VERSION_BYTES) {
+		strcpy(ret_version, found);
 		is_known = true;
 	}
 	json_decref(package);
@@ -56,25 +55,31 @@ static bool ask_package(const char *directory, const char *version, bool *ret_is
 	return is_known;
 }
 
-bool agent_version_is(const char *path, const char *version)
+bool agent_version_find(const char *path, char *ret_version)
 {
 	char directory[PATH_MAX];
-	bool is_it = false;
+
+	if (strlen(path) >= sizeof(directory))
+		return false;
+	memcpy(directory, path, strlen(path) + 1);
+	for (char *slash = strrchr(directory, '/'); slash; slash = strrchr(directory, '/')) {
+		*slash = '\0';
+		if (read_package(directory, ret_version))
+			return true;
+	}
+	return false;
+}
+
+bool agent_version_is(const char *path, const char *version)
+{
+	char found[AGENT_VERSION_BYTES];
 
 	for (const char *part = path; *part; part += strcspn(part, "/")) {
 		part += strspn(part, "/");
 		if (is_version(part, strcspn(part, "/"), version))
 			return true;
 	}
-	if (strlen(path) >= sizeof(directory))
-		return false;
-	memcpy(directory, path, strlen(path) + 1);
-	for (char *slash = strrchr(directory, '/'); slash; slash = strrchr(directory, '/')) {
-		*slash = '\0';
-		if (ask_package(directory, version, &is_it))
-			return is_it;
-	}
-	return false;
+	return agent_version_find(path, found) && is_version(found, strlen(found), version);
 }
 
 /* Does the file belong to one of these versions, divided by spaces? */

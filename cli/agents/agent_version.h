@@ -24,4 +24,12 @@ void agent_versions_tick(const struct segment *segment);
  * packages for one platform have it. */
 bool agent_version_is(const char *path, const char *version);
 
+enum { AGENT_VERSION_BYTES = 64 };
+
+/* agent_version_find(): the version of the package that a program file lies in.
+ *
+ * path: as above.  ret_version: AGENT_VERSION_BYTES long.  Returns false where no package.json above
+ * it has a name and a version, or that is longer. */
+bool agent_version_find(const char *path, char *ret_version);
+
 #endif

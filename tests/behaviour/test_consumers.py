@@ -414,18 +414,35 @@ class Page(Case):
         exported = [json.loads(line) for line in (self.work / "seen.jsonl").read_text().splitlines()]
         self.assertEqual([event["op"] for event in exported if event["op"] in ("given", "notice")], ["given", "notice"])
 
+    def attest_key(self):
+        """Path of a key that the job has as a secret."""
+        if not shutil.which("openssl"):
+            self.skipTest("no openssl")
+        for words in ("genpkey -algorithm ed25519 -out secret.pem", "pkey -in secret.pem -pubout -out public.pem"):
+            subprocess.run(["openssl", *words.split()], cwd=self.top, check=True)
+        return self.top / "secret.pem"
+
+    def assert_attested(self):
+        """By a stranger who has the artifact, the public key and the checkout."""
+        stranger = {**self.env, "HOME": str(self.top)}
+        self.seen("verify", "--attestation", "seen.dsse.json", "--key", str(self.top / "public.pem"), "--checkout", ".", env=stranger, code=0)
+
     def test_github(self):
         (flow,) = self.blocks("GitHub Actions")
         steps = flow["jobs"]["agent"]["steps"]
         summary = self.top / "summary"
-        self.run_steps([step["run"] for step in steps if "run" in step], GITHUB_STEP_SUMMARY=str(summary))
+        self.run_steps([step["run"] for step in steps if "run" in step], GITHUB_STEP_SUMMARY=str(summary), RUNNER_TEMP=str(self.top / "tmp"),
+                       ATTEST_KEY=self.attest_key().read_text().strip())
+        self.assert_attested()
+        self.assertEqual(os.listdir(self.top / "tmp"), [])
         self.assertIn("f.txt", summary.read_text())
         self.assertEqual(json.loads((self.work / "seen.sarif").read_text())["version"], "2.1.0")
         self.assertFalse([step for step in steps if "${{" in step.get("run", "")])
 
     def test_gitlab(self):
         (flow,) = self.blocks("GitLab CI")
-        self.run_steps(flow["agent"]["script"] + flow["agent"]["after_script"])
+        self.run_steps(flow["agent"]["script"] + flow["agent"]["after_script"], ATTEST_KEY=str(self.attest_key()))
+        self.assert_attested()
         self.assertTrue(all((self.work / path).exists() for path in flow["agent"]["artifacts"]["paths"]))
 
     def test_shippers(self):

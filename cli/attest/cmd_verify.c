@@ -1,12 +1,13 @@
 /*
  * `seen verify`: is a session's journal still what was sealed at the end of its runs, and if not,
- * where is it not?
+ * where is it not?  With --attestation: does what was attested hold?
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/attest/verify_attestation.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -20,13 +21,19 @@
 #include "tracker/segment/segment.h"
 
 static const char *session_name, *journal_option, *seal_option, *digest;
+static const char *attestation, *key_path, *checkout, *before;
 static bool json;
 
 static const struct option_spec SPECS[] = {
+	{ "--attestation", "FILE", "does what `seen attest` stated hold", NULL, &attestation },
+	{ "--before", "DIR", "with it: a checkout of what was there before the session", NULL,
+	  &before },
+	{ "--checkout", "DIR", "with it: the workspace as the session left it", NULL, &checkout },
 	{ "--digest", "HEX", "a digest that a run printed, kept where no process could change it",
 	  NULL, &digest },
 	{ "--journal", "FILE", "this journal; its seal lies beside it", NULL, &journal_option },
 	{ "--json", NULL, "a JSON document, seen/verify/1", &json, NULL },
+	{ "--key", "FILE", "with it: the public key, in PEM or OpenSSH's form", NULL, &key_path },
 	{ "--seal", "FILE", "with --journal: this seal", NULL, &seal_option },
 	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
 	  &session_name },
@@ -301,6 +308,35 @@ static int verify(const struct config *config)
 	return code;
 }
 
+/* What is wrong with the options; NULL: nothing. */
+static const char *refuse(void)
+{
+	if (attestation && !key_path)
+		return "--attestation needs --key: who is to have signed it";
+	if (attestation && (digest || seal_option))
+		return "--digest and --seal are for the journal alone; an attestation has its "
+		       "digest";
+	if (!attestation && (key_path || checkout || before))
+		return "--key, --checkout and --before go with --attestation";
+	if (seal_option && !journal_option)
+		return "--seal goes with --journal";
+	if (session_name && journal_option)
+		return "--session and --journal: which one?";
+	return NULL;
+}
+
+static int verify_attested(const struct config *config)
+{
+	const struct verify_attestation request = { .attestation = attestation,
+						    .key = key_path,
+						    .journal = journal_option,
+						    .session = session_name,
+						    .checkout = checkout,
+						    .before = before,
+						    .json = json };
+	return verify_attestation(config, &request);
+}
+
 int cmd_verify(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
@@ -311,17 +347,14 @@ int cmd_verify(int argc, char **argv)
 	} else if (parsed.first_word < argc) {
 		message("verify takes no words: name a file with --journal");
 		code = EXIT_CODE_USAGE;
-	} else if (seal_option && !journal_option) {
-		message("--seal goes with --journal");
-		code = EXIT_CODE_USAGE;
-	} else if (session_name && journal_option) {
-		message("--session and --journal: which one?");
+	} else if (refuse()) {
+		message("%s", refuse());
 		code = EXIT_CODE_USAGE;
 	} else if (digest && !seal_is_digest(digest)) {
 		message("--digest %s: a digest is 64 hexadecimal digits", digest);
 		code = EXIT_CODE_USAGE;
 	} else if (options_load(&parsed, &code) == 0) {
-		code = verify(parsed.config);
+		code = attestation ? verify_attested(parsed.config) : verify(parsed.config);
 	}
 	options_done(&parsed);
 	return code;

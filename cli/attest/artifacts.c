@@ -1,0 +1,306 @@
+/* What a session read and changed: see artifacts.h. */
+#include "cli/attest/artifacts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/journal/event_filter.h"
+#include "tracker/content/fate.h"
+
+/* The kernel's clock of files moves in steps of 10 ms at most: a change behind an event may have an
+ * earlier time than the event by that. */
+static const int64_t CLOCK_STEP_NS = 10000000;
+
+/* A path with what is known of it. */
+struct known {
+	const char *path;                 /* absolute; borrowed */
+	const struct report_file *file;   /* NULL: the journal does not name it */
+	const struct tree_change *change; /* NULL: no undo record is about it */
+};
+
+struct gathering {
+	const struct report *report;
+	const struct tree_records *records;
+	struct places places;
+	struct artifacts *artifacts;
+};
+
+static int compare_known(const void *a, const void *b)
+{
+	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
+}
+
+static bool is_wanted(const struct report *report, const char *path)
+{
+	size_t length = strlen(path);
+
+	return report->workspace && event_path_below(report->workspace, path, false) &&
+	       strcmp(path, report->workspace) != 0 && !strstr(path, "/.git/") &&
+	       !(length >= 5 && strcmp(path + length - 5, "/.git") == 0);
+}
+
+/* All paths, each once.  ret_known: free() it. */
+static int find_all(const struct report *report, const struct tree_changes *changes,
+		    struct known **ret_known, size_t *ret_count)
+{
+	size_t count = 0, merged = 0;
+	struct known *all = calloc(report->file_count + changes->count + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < report->file_count; i++)
+		if (report->files[i].fold != REPORT_STATE &&
+		    is_wanted(report, report->files[i].path))
+			all[count++] = (struct known){ .path = report->files[i].path,
+						       .file = &report->files[i] };
+	for (size_t i = 0; i < changes->count; i++)
+		if (is_wanted(report, changes->changes[i].path))
+			all[count++] = (struct known){ .path = changes->changes[i].path,
+						       .change = &changes->changes[i] };
+	qsort(all, count, sizeof(*all), compare_known);
+	for (size_t i = 0; i < count; i++) {
+		if (merged && strcmp(all[merged - 1].path, all[i].path) == 0) {
+			struct known *last = &all[merged - 1];
+			last->file = last->file ? last->file : all[i].file;
+			last->change = last->change ? last->change : all[i].change;
+		} else {
+			all[merged++] = all[i];
+		}
+	}
+	*ret_known = all;
+	*ret_count = merged;
+	return 0;
+}
+
+/* Adds one without a digest.  NULL: no memory. */
+static struct artifact *add(const struct gathering *gathering, struct artifact_list *list,
+			    const char *path)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 64;
+		struct artifact *more = realloc(list->artifacts, capacity * sizeof(*more));
+		if (!more)
+			return NULL;
+		list->artifacts = more;
+		list->capacity = capacity;
+	}
+	size_t root = strlen(gathering->report->workspace);
+	char *name = strdup(path + root + (gathering->report->workspace[root - 1] != '/'));
+	if (!name)
+		return NULL;
+	struct artifact *artifact = &list->artifacts[list->count++];
+	*artifact = (struct artifact){ .name = name };
+	return artifact;
+}
+
+static int64_t time_ns(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+static const char *explain(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "it is gone";
+	case -EMEDIUMTYPE:
+		return "it is no regular file";
+	case -EAGAIN:
+		return "it changes";
+	case -ELOOP:
+		return "a symbolic link leads to it";
+	default:
+		return "it cannot be read";
+	}
+}
+
+/* ---- materials ---- */
+
+static bool was_read(const struct known *known)
+{
+	return known->file && known->file->work.opens_read && !(known->file->fate & FATE_MADE) &&
+	       !(known->change && known->change->before.known && !known->change->before.exists);
+}
+
+/* Did the session change its bytes? */
+static bool is_changed(const struct known *known)
+{
+	if (known->change)
+		return !known->change->same_content && !known->change->metadata;
+	return known->file && fate_is_change(fate_of(known->file->fate));
+}
+
+/* Of what was there before the session's own change. */
+static void digest_before(const struct gathering *gathering, const struct known *known,
+			  struct artifact *artifact)
+{
+	const struct tree_change *change = known->change;
+
+	if (!change || !change->before.known) {
+		artifact->not_known = "the session changed it, and what was there was not kept";
+		return;
+	}
+	int fd = tree_entry_open(gathering->records, &change->before);
+	int error = fd < 0 ? fd : file_digest(fd, artifact->digest);
+	artifact->is_link = S_ISLNK(change->before.mode);
+	if (fd >= 0)
+		(void)close(fd);
+	if (error == -ENODATA)
+		artifact->not_known = tree_lost_text(change->before.lost);
+	else if (error < 0)
+		artifact->not_known = "what was kept of it cannot be read";
+}
+
+/* Of what is on disk, where that is what was read. */
+static void digest_unchanged(struct gathering *gathering, const struct known *known,
+			     struct artifact *artifact)
+{
+	struct stat stat;
+	int error = file_digest_at(&gathering->places, known->path, artifact->digest, &stat);
+
+	if (error < 0)
+		artifact->not_known = explain(error);
+	else if (known->file->changed)
+		artifact->not_known = "an external program changed it meanwhile";
+	else if (known->change
+			 ? known->change->left != TREE_AS_LEFT
+			 : time_ns(&stat.st_ctim) >= (int64_t)known->file->first_ns - CLOCK_STEP_NS)
+		artifact->not_known = "it may have changed since it was read";
+	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
+}
+
+static int add_material(struct gathering *gathering, const struct known *known)
+{
+	struct stat stat;
+
+	if (!was_read(known))
+		return 0;
+	/* A directory is opened, too. */
+	if (!is_changed(known) && lstat(known->path, &stat) == 0 && S_ISDIR(stat.st_mode))
+		return 0;
+	struct artifact *artifact = add(gathering, &gathering->artifacts->materials, known->path);
+	if (!artifact)
+		return -ENOMEM;
+	if (is_changed(known))
+		digest_before(gathering, known, artifact);
+	else
+		digest_unchanged(gathering, known, artifact);
+	return 0;
+}
+
+/* ---- products ---- */
+
+static bool is_removed(const struct known *known)
+{
+	if (known->change)
+		return known->change->after.known && !known->change->after.exists;
+	return fate_of(known->file->fate) == FATE_IS_REMOVED;
+}
+
+/* Is there a file, or was there one?  Directories have no digest. */
+static bool is_of_file(const struct known *known)
+{
+	const struct tree_change *change = known->change;
+
+	if (!change)
+		return true;
+	if (change->after.exists)
+		return !S_ISDIR(change->after.mode);
+	return !change->before.exists || !S_ISDIR(change->before.mode);
+}
+
+static void digest_product(struct gathering *gathering, const struct known *known,
+			   struct artifact *artifact)
+{
+	struct stat stat;
+	int error = file_digest_at(&gathering->places, known->path, artifact->digest, &stat);
+
+	if (known->change && known->change->left != TREE_AS_LEFT)
+		artifact->not_known = known->change->left == TREE_CHANGED_SINCE
+					      ? "an external program changed it since"
+					      : "how the session left it is not known";
+	else if (error < 0)
+		artifact->not_known = explain(error);
+	else if (!known->change &&
+		 time_ns(&stat.st_ctim) > (int64_t)known->file->last_ns + CLOCK_STEP_NS)
+		artifact->not_known = "it may have changed since the session wrote it";
+	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
+}
+
+static int add_product(struct gathering *gathering, const struct known *known)
+{
+	const struct tree_change *change = known->change;
+	bool is_product = known->change || fate_is_change(fate_of(known->file->fate));
+
+	if (!is_product || !is_changed(known) || !is_of_file(known))
+		return 0;
+	if (!is_removed(known)) {
+		struct artifact *artifact = add(gathering, &gathering->artifacts->products,
+						known->path);
+		if (artifact)
+			digest_product(gathering, known, artifact);
+		return artifact ? 0 : -ENOMEM;
+	}
+	if (change && change->before.known && !change->before.exists)
+		return 0; /* it came and went */
+	return add(gathering, &gathering->artifacts->removed, known->path) ? 0 : -ENOMEM;
+}
+
+/* ---- all ---- */
+
+int artifacts_gather(const struct report *report, const struct tree_records *records,
+		     const struct tree_changes *changes, struct artifacts *ret_artifacts)
+{
+	struct gathering gathering = { .report = report,
+				       .records = records,
+				       .artifacts = ret_artifacts };
+	struct known *all = NULL;
+	size_t count = 0;
+
+	*ret_artifacts = (struct artifacts){ .materials = { .count = 0 } };
+	int error = places_open(&gathering.places);
+	if (error < 0)
+		return error;
+	error = find_all(report, changes, &all, &count);
+	for (size_t i = 0; i < count && error == 0; i++) {
+		error = add_material(&gathering, &all[i]);
+		if (error == 0)
+			error = add_product(&gathering, &all[i]);
+	}
+	free(all);
+	places_close(&gathering.places);
+	return error;
+}
+
+static void free_list(struct artifact_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->artifacts[i].name);
+	free(list->artifacts);
+	*list = (struct artifact_list){ .count = 0 };
+}
+
+void artifacts_free(struct artifacts *artifacts)
+{
+	free_list(&artifacts->materials);
+	free_list(&artifacts->products);
+	free_list(&artifacts->removed);
+}
+
+bool artifact_path(const char *directory, const char *name, char *ret_path, size_t capacity)
+{
+	for (const char *part = name;; part++) {
+		size_t length = strcspn(part, "/");
+		if (length == 0 || (length <= 2 && strncmp(part, "..", length) == 0))
+			return false;
+		part += length;
+		if (!*part)
+			break;
+	}
+	int length = snprintf(ret_path, capacity, "%s/%s", strcmp(directory, "/") ? directory : "",
+			      name);
+	return length > 0 && (size_t)length < capacity;
+}
