@@ -17,6 +17,11 @@ def write_file(path, text):
         file.write(text)
 
 
+def bare_lines(text):
+    """Without what an agent writes around and before lines."""
+    return re.sub(r"(?m)^ *\d+(?:: |\t|\u2192| ?\| )", "", text)
+
+
 class Agent:
     name = ""  # of its command in node_modules/.bin
     package = ""  # on npm

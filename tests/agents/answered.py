@@ -6,7 +6,7 @@ external program, and read in part; afterwards the agent works on what it was gi
 import os
 import re
 
-from agents import write_file
+from agents import bare_lines, write_file
 from hooked import LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
 from model_server import Call, results_in_log
 from stage import Play, agent_of, seen_run
@@ -23,11 +23,6 @@ FILES = {"a.txt": text_of(60), "part.txt": text_of(300), "own.txt": text_of(80),
          "same.txt": text_of(50), "long.txt": text_of(5000), "wide.txt": "x" * 9000 + "\n" + text_of(40), "crlf.txt": text_of(60).replace("\n", "\r\n"),
          "last.txt": text_of(60).rstrip("\n"), "dir/AGENTS.md": "Rules of this directory.\n", "dir/f.txt": text_of(60)}
 EXTERNAL = "an external program's line\n"
-
-
-def bare_lines(text):
-    """Without what an agent writes around and before lines."""
-    return re.sub(r"(?m)^ *\d+(?:: |\t|\u2192| ?\| )", "", text)
 
 
 class Row:

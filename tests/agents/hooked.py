@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 
-from answered import bare_lines
+from agents import bare_lines
 from model_server import APIS, Call, ModelServer
 from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, kill_descendants, make_workspace,
                    seen_run)
