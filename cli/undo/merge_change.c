@@ -40,10 +40,34 @@ static int read_state(const struct tree_records *records, const struct file_stat
 	return error == 0 || error == -ENOMEM ? error : -ENODATA;
 }
 
-/* Takes the changes `first` to `last`, which follow each other, back in a text. */
+/* Did a command that is not of the range set the mode since? */
+static bool is_mode_set_since(const struct tree_records *records, const struct tree_range *range,
+			      const char *path, const struct file_change *first)
+{
+	for (const struct tree_record *record = first->record;
+	     record < records->records + records->count; record++)
+		if (record->kind == PACK_METADATA && record->what == PACK_MODE && !record->failed &&
+		    strcmp(record->path, path) == 0 && !tree_range_selects(records, range, record))
+			return true;
+	return false;
+}
+
+/* The mode goes back where it is as the changes left it, and nothing external set it between two. */
+static void merge_mode(const struct file_change *first, const struct file_change *last,
+		       struct merged_file *file)
+{
+	bool follows = last->after.known && last->after.state.mode == file->mode &&
+		       first->before.known && first->before.exists;
+
+	for (const struct file_change *at = first; at < last && follows; at++)
+		follows = at[1].continues || at->after.state.mode == at[1].before.state.mode;
+	if (follows)
+		file->mode = first->before.state.mode;
+}
+
+/* Takes the changes `first` to `last`, which follow each other, back in a file. */
 static int merge_range(const struct tree_records *records, const struct file_change *first,
-		       const struct file_change *last, const char *label, struct merge_text *text,
-		       size_t *conflicts)
+		       const struct file_change *last, const char *label, struct merged_file *file)
 {
 	struct merge_text base = { .size = 0 }, theirs = base, merged = base;
 	int error = read_state(records, &last->after, &base);
@@ -51,19 +75,20 @@ static int merge_range(const struct tree_records *records, const struct file_cha
 	if (error == 0)
 		error = read_state(records, &first->before, &theirs);
 	if (error == 0)
-		error = merge_texts(&base, text, &theirs, CURRENT, label, &merged, conflicts);
+		error = merge_texts(&base, &file->text, &theirs, CURRENT, label, &merged,
+				    &file->conflicts);
 	free(base.bytes);
 	free(theirs.bytes);
 	if (error < 0)
 		return error == -ENOMEM ? error : -ENODATA;
-	free(text->bytes);
-	*text = merged;
+	free(file->text.bytes);
+	file->text = merged;
 	return 0;
 }
 
 static int merge_ranges(const struct tree_records *records, const struct tree_range *range,
-			const struct file_history *history, const char *label,
-			struct merge_text *text, size_t *conflicts)
+			const struct file_history *history, const char *path, const char *label,
+			struct merged_file *file)
 {
 	int error = 0;
 	size_t taken = 0;
@@ -81,8 +106,9 @@ static int merge_ranges(const struct tree_records *records, const struct tree_ra
 			file_state_is(&history->changes[first - 1].after,
 				      &history->changes[first].before)))
 			first--;
-		error = merge_range(records, &history->changes[first], last, label, text,
-				    conflicts);
+		error = merge_range(records, &history->changes[first], last, label, file);
+		if (!is_mode_set_since(records, range, path, &history->changes[first]))
+			merge_mode(&history->changes[first], last, file);
 		taken++;
 		end = first;
 	}
@@ -90,28 +116,27 @@ static int merge_ranges(const struct tree_records *records, const struct tree_ra
 }
 
 int merge_change(const struct tree_records *records, const struct tree_range *range,
-		 const struct tree_change *change, const char *label, struct merge_text *ret_merged,
-		 size_t *ret_conflicts)
+		 const struct tree_change *change, const char *label,
+		 struct merged_file *ret_merged)
 {
 	struct file_history history = { .count = 0 };
-	struct merge_text text = { .size = 0 };
+	struct merged_file file = { .mode = change->after.mode };
 
-	*ret_conflicts = 0;
 	if (change->moved_from || change->moved_to || !is_plain(&change->before) ||
 	    !is_plain(&change->after) || change->after.content != TREE_DISK)
 		return -ENODATA;
-	int error = tree_entry_read(records, &change->after, TEXT_BYTES_MAX, &text.bytes,
-				    &text.size);
+	int error = tree_entry_read(records, &change->after, TEXT_BYTES_MAX, &file.text.bytes,
+				    &file.text.size);
 	if (error == 0)
 		error = file_history_read(records, change->path, false, &history);
 	else if (error != -ENOMEM)
 		error = -ENODATA;
 	if (error == 0)
-		error = merge_ranges(records, range, &history, label, &text, ret_conflicts);
+		error = merge_ranges(records, range, &history, change->path, label, &file);
 	file_history_free(&history);
 	if (error == 0)
-		*ret_merged = text;
+		*ret_merged = file;
 	else
-		free(text.bytes);
+		free(file.text.bytes);
 	return error;
 }

@@ -132,7 +132,7 @@ int making_add_merged(struct making *making, size_t index, const struct merge_te
 
 	if (!number)
 		return -ENOMEM;
-	making->merges[index] = (struct making_merge){ number, conflicts, verb };
+	making->merges[index] = (struct making_merge){ number, conflicts, verb, 0 };
 	making->fates[index] = FATE_MERGE;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "cli/undo/schedule_judge.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,34 @@ static bool is_left(unsigned fate)
 	return fate >= FATE_LEFT;
 }
 
+/* What is left in a renamed directory goes back with it: then what had that name before is left, too.  Returns whether
+ * that changed something. */
+static bool spread_along(struct making *making, size_t index)
+{
+	char path[PACK_PATH_BYTES_MAX + 1];
+	const struct tree_change *change = &making->changes->changes[index], *above = NULL;
+
+	if (!making->has_moved || !is_left(making->fates[index]) || !change->after.exists ||
+	    change->moved_from || strlen(change->path) >= sizeof(path))
+		return false;
+	strcpy(path, change->path);
+	for (char *slash; !above && (slash = strrchr(path, '/')) && slash != path;) {
+		*slash = '\0';
+		above = making_find(making, path);
+		above = above && above->moved_from ? above : NULL;
+	}
+	if (!above || making->fates[above - making->changes->changes] != FATE_OPEN ||
+	    snprintf(path, sizeof(path), "%s%s", above->moved_from,
+		     change->path + strlen(above->path)) >= (int)sizeof(path))
+		return false;
+	const struct tree_change *was = making_find(making, path);
+	unsigned char *there = was ? &making->fates[was - making->changes->changes] : NULL;
+	if (!there || *there != FATE_OPEN)
+		return false;
+	*there = making->fates[index];
+	return true;
+}
+
 /* Both ends of a rename are left where one is; and what is below a directory that stays.  Returns
  * whether that changed something. */
 static bool spread(struct making *making)
@@ -103,6 +132,7 @@ static bool spread(struct making *making)
 
 	for (size_t i = 0; i < changes->count; i++) {
 		const struct tree_change *change = &changes->changes[i];
+		spreads = spread_along(making, i) || spreads;
 		if (!change->moved_from)
 			continue;
 		const struct tree_change *was = making_find(making, change->moved_from);
@@ -148,20 +178,21 @@ static int merge(struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
 	const struct schedule_options *options = making->options;
-	struct merge_text text = { .size = 0 }, *now = &text;
-	size_t conflicts = 0;
+	struct merged_file file;
 	unsigned fate = making->fates[index];
 
 	if ((fate != FATE_LEFT + SCHEDULE_EXTERNAL && fate != FATE_LEFT + SCHEDULE_CONFLICT) ||
 	    git_unit_of(making, index))
 		return 0;
-	int error = merge_change(making->records, options->merge, change, options->merge_label, now,
-				 &conflicts);
+	int error = merge_change(making->records, options->merge, change, options->merge_label,
+				 &file);
 	if (error < 0)
 		return error == -ENOMEM ? error : 0;
-	error = making_add_merged(making, index, now, SCHEDULE_VERB_MERGE, conflicts);
-	if (error < 0)
-		free(text.bytes);
+	error = making_add_merged(making, index, &file.text, SCHEDULE_VERB_MERGE, file.conflicts);
+	if (error == 0)
+		making->merges[index].mode = file.mode;
+	else
+		free(file.text.bytes);
 	return error;
 }
 

@@ -107,8 +107,11 @@ static int make_merged(struct making *making, size_t index)
 	const struct making_merge *merge = &making->merges[index];
 	const struct merge_text *text = &making->plan->merged[merge->number - 1];
 	bool in_place = change->after.nlink > 1;
+	struct tree_entry wanted = change->after;
+
+	wanted.mode = merge->mode ? merge->mode : wanted.mode;
 	int error = making_add(making, in_place ? SCHEDULE_WRITE : SCHEDULE_SWAP, change->path,
-			       NULL, &change->after, &change->after);
+			       NULL, &wanted, &change->after);
 
 	if (error < 0)
 		return error;

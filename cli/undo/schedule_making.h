@@ -31,6 +31,7 @@ struct making {
 		size_t number; /* of the merged content, + 1 */
 		size_t conflicts;
 		enum schedule_verb verb;
+		uint32_t mode; /* that the file gets; 0: it keeps its own */
 	} * merges;            /* of each change */
 	struct git_units *git; /* git_unit.h */
 };

@@ -106,6 +106,53 @@ class Merge(Case):
         self.undo("--all", code=12)
         self.assertEqual(self.text("f"), "one\nperson\nthree\n")
 
+    def test_lines_as_they_end_and_bytes_as_they_are(self):
+        for name, end, last in (("crlf", b"\r\n", True), ("last", b"\n", False), ("latin", b"\xe9\n", True)):
+            self.file(name, b"".join(b"%d%s" % (number, end) for number in range(40))[:None if last else -1])
+        before = {path.name: path.read_bytes() for path in self.work.iterdir()}
+        self.run_steps("LC_ALL=C sed -i 's/^5\\b/five/' crlf last latin")
+        subprocess.run("LC_ALL=C sed -i 's/^30\\b/person/' crlf last latin", shell=True, cwd=self.work, check=True)
+        self.undo("--all", "--merge")
+        self.assertEqual({path.name: path.read_bytes() for path in self.work.iterdir()},
+                         {name: content.replace(b"\n30", b"\nperson") for name, content in before.items()})
+
+    def test_permissions(self):
+        """Those that the session set go back; those that a person or a later step set stay."""
+        names = ("session", "person", "between", "later", "linked")
+        for name in names:
+            self.file(name, b"".join(b"%d\n" % number for number in range(40)))
+        (self.work / "linked2").hardlink_to(self.work / "linked")
+        self.run_steps("for f in session person between later; do sed -i s/^5$/five/ $f; done; chmod 755 session; text=$(sed s/^5$/five/ linked); echo \"$text\" > linked; chmod 711 linked")
+        (self.work / "between").chmod(0o600)
+        self.run_steps("sed -i s/^15$/fifteen/ between later; chmod 700 later")
+        (self.work / "person").chmod(0o640)
+        for name in names:
+            subprocess.run(["bash", "-c", "text=$(sed s/^25$/person/ %s); echo \"$text\" > %s" % (name, name)], cwd=self.work, check=True)
+        modes = lambda: {name: oct((self.work / name).stat().st_mode & 0o777) for name in names}
+        after = modes()
+        self.undo("--step", "1", "--merge")
+        self.assertEqual(modes(), {"session": "0o644", "person": "0o640", "between": "0o600", "later": "0o700", "linked": "0o644"})
+        self.assertIn("\n5\n", self.text("linked2"))
+        self.seen("redo", "--session", "s", code=0)
+        self.assertEqual(modes(), after)
+
+    def test_a_file_in_a_renamed_directory(self):
+        """It goes back with the directory: what the directory held before does not, and no line says that it does."""
+        (self.work / "d").mkdir()
+        self.file("d/in", b"1\n2\n3\n")
+        self.run_steps("sed -i s/1/one/ d/in", "mv d e")
+        with open(self.work / "e/in", "a") as file:
+            file.write("person\n")
+        for words in (), ("--merge",):
+            shown = self.undo("--all", "--dry-run", *words, code=12)
+            self.assertNotIn(b"d/in\n", shown.stdout)
+            shown = self.undo("--all", *words, code=12)
+            self.assertEqual((self.text("d/in"), shown.stdout.splitlines()[0]), ("one\n2\n3\nperson\n", b"renamed e to d/"))
+            self.assertNotIn(b"restored", shown.stdout)
+            self.assertNotIn(b"meanwhile", shown.stderr)
+            self.seen("redo", "--session", "s", code=0)
+            self.assertEqual(self.text("e/in"), "one\n2\n3\nperson\n")
+
     def test_what_cannot_be_merged_is_left(self):
         self.file("binary", b"\0" * 100)
         self.file("gone", b"1\n")
