@@ -118,7 +118,7 @@ static bool keeps_bytes(const struct making *making, const struct tree_entry *wa
 	if ((wanted->mode ^ found->mode) & S_IFMT)
 		return false;
 	return wanted->content == TREE_DISK || (wanted->content == TREE_KEPT && is_apart &&
-						making_has_content(making, wanted, disk_path));
+						making_is_alike(making, wanted, found, disk_path));
 }
 
 int making_adjust(struct making *making, const char *path, const struct tree_entry *wanted,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tracker/content/version.h"
@@ -114,6 +115,27 @@ bool making_has_content(const struct making *making, const struct tree_entry *wa
 	}
 	(void)close(fd);
 	return same;
+}
+
+/* Those of the security modules are the kernel's. */
+static bool has_attributes(const char *path)
+{
+	static const char SECURITY[] = "security.";
+	enum { NAMES_BYTES_MAX = 4096 };
+	char names[NAMES_BYTES_MAX];
+	ssize_t length = llistxattr(path, names, sizeof(names));
+	bool has = length < 0 && errno == ERANGE;
+
+	for (ssize_t at = 0; at < length && !has; at += (ssize_t)strlen(names + at) + 1)
+		has = strncmp(names + at, SECURITY, sizeof(SECURITY) - 1) != 0;
+	return has;
+}
+
+bool making_is_alike(const struct making *making, const struct tree_entry *wanted,
+		     const struct tree_entry *found, const char *path)
+{
+	return (tree_entry_is_same_inode(wanted, found) || !has_attributes(path)) &&
+	       making_has_content(making, wanted, path);
 }
 
 bool making_is_sound(const struct making *making, const struct tree_entry *wanted)

@@ -23,8 +23,12 @@ bool making_is_sound(const struct making *making, const struct tree_entry *wante
 int making_add_merged(struct making *making, size_t index, const struct merge_text *text,
 		      enum schedule_verb verb, size_t conflicts);
 
-/* making_has_content(): is what is at a path a file with the content of an entry? */
+/* making_has_content(): is what is at a path a file with the content of an entry?
+ * making_is_alike(): found: what is there.  Another file than the wanted one has no extended attributes, either: those
+ * that are wanted get items of their own. */
 bool making_has_content(const struct making *making, const struct tree_entry *wanted,
 			const char *path);
+bool making_is_alike(const struct making *making, const struct tree_entry *wanted,
+		     const struct tree_entry *found, const char *path);
 
 #endif

@@ -66,7 +66,7 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 		return was->size_bytes == now->size_bytes;
 	/* Another file: it may not be one that has other names, or had. */
 	return was->content == TREE_KEPT && was->nlink <= 1 && now->nlink <= 1 &&
-	       making_has_content(making, was, change->path);
+	       making_is_alike(making, was, now, change->path);
 }
 
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
@@ -81,10 +81,11 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 		return FATE_ALREADY;
 	if (is_already(making, change))
 		return FATE_ALREADY;
-	if (!change->before.known || change->before.content == TREE_LOST)
-		return FATE_LEFT + SCHEDULE_LOST;
+	/* What it was may be known of another name alone, which a later step gave it. */
 	if (change->conflict && !force)
 		return FATE_LEFT + SCHEDULE_CONFLICT;
+	if (!change->before.known || change->before.content == TREE_LOST)
+		return FATE_LEFT + SCHEDULE_LOST;
 	if (change->left == TREE_CHANGED_SINCE && !force)
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
 	return making_is_sound(making, &change->before) ? FATE_OPEN : FATE_LEFT + SCHEDULE_DAMAGED;

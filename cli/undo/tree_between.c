@@ -44,8 +44,15 @@ static bool is_written_on(const struct tree_walk *walk, const struct tree_record
 	       (inode && inode->closed && inode->closed->boundary == record->boundary);
 }
 
-/* A file was renamed, and written to by its new name: by a writer that the session had open, where the next
- * older record of the file is not that it was closed like this. */
+/* As far as stamps tell. */
+static bool has_same_bytes(const struct pack_state *one, const struct pack_state *other)
+{
+	return one->size_bytes == other->size_bytes && one->mtime_ns == other->mtime_ns;
+}
+
+/* A file was renamed, and was another one when its new name was next found: by a writer that the session had open,
+ * where the next older record of the file is not that it was closed like this.  Or its record came late: it was
+ * closed as it was found, when the rename had inspected it. */
 static void judge_edited(const struct tree_walk *walk, const struct tree_record *record)
 {
 	const struct tree_node *made = record->kind == PACK_CREATED
@@ -55,8 +62,10 @@ static void judge_edited(const struct tree_walk *walk, const struct tree_record 
 
 	if (!inode || !inode->edited || record->flags & PACK_UNWRITTEN)
 		return;
+	bool as_found = record->before.ctime_ns >= inode->edited_at->ctime_ns &&
+			has_same_bytes(&record->before, inode->edited_found);
 	if (record->kind == PACK_CONTENT || record->kind == PACK_CREATED ||
-	    record->flags & (PACK_SHARED | PACK_MAPPED))
+	    record->flags & (PACK_SHARED | PACK_MAPPED) || as_found)
 		inode->edited->external = inode->edited->crosses = false;
 	inode->edited = NULL;
 }
@@ -71,13 +80,13 @@ static const struct pack_state *read_found(const struct tree_walk *walk, struct 
 }
 
 void tree_between_left(const struct tree_walk *walk, const struct tree_record *record,
-		       bool *ret_edited)
+		       const struct pack_state **ret_edited)
 {
 	/* What was renamed to a name is what is left there. */
 	bool arrived = record->kind == PACK_RENAMED;
 	const char *path = arrived ? record->other : record->path;
 
-	*ret_edited = false;
+	*ret_edited = NULL;
 	if (record->kind == PACK_AFTER || record->kind == PACK_CONTENT ||
 	    record->kind == PACK_CREATED)
 		judge_edited(walk, record);
@@ -88,24 +97,29 @@ void tree_between_left(const struct tree_walk *walk, const struct tree_record *r
 	const struct pack_state *found = node ? read_found(walk, node) : NULL;
 	if (!found || !is_comparable(record) || record->operation)
 		return;
-	bool same = found->size_bytes == left->size_bytes && found->mtime_ns == left->mtime_ns &&
-		    (arrived || found->ctime_ns == left->ctime_ns);
-	if (found->ino != left->ino || found->dev != left->dev)
+	bool same = has_same_bytes(found, left) && (arrived || found->ctime_ns == left->ctime_ns);
+	if (found->ino != left->ino || found->dev != left->dev) {
 		node->external = true;
-	else if (!same && !is_written_on(walk, record, found))
-		*(arrived ? ret_edited : &node->external) = true;
+	} else if (!same && !is_written_on(walk, record, found)) {
+		*ret_edited = arrived ? found : NULL;
+		node->external = node->external || !arrived;
+	}
 }
 
 /* What is at the name that it was renamed to is external, as far as is known (judge_edited()). */
-static int mark_edited(struct tree_walk *walk, const struct tree_record *record)
+static int mark_edited(struct tree_walk *walk, const struct tree_record *record,
+		       const struct pack_state *found)
 {
 	struct tree_node *node = tree_names_get(&walk->names, record->other);
 	struct tree_inode *inode = tree_inode_find(walk, &record->before);
 
 	if (!node)
 		return -ENOMEM;
-	if (inode && !node->external)
+	if (inode && !node->external) {
 		inode->edited = node;
+		inode->edited_at = &record->before;
+		inode->edited_found = found;
+	}
 	node->external = true;
 	node->crosses = node->crosses || node->touched;
 	return 0;
@@ -123,12 +137,13 @@ static void note_closed(const struct tree_walk *walk, const struct tree_record *
 		inode->closed = NULL;
 }
 
-int tree_between_found(struct tree_walk *walk, const struct tree_record *record, bool edited)
+int tree_between_found(struct tree_walk *walk, const struct tree_record *record,
+		       const struct pack_state *edited)
 {
 	bool has_other = tree_between_two(record) && record->other[0] == '/';
 
 	note_closed(walk, record);
-	if (edited && mark_edited(walk, record) < 0)
+	if (edited && mark_edited(walk, record, edited) < 0)
 		return -ENOMEM;
 	if (record->kind == PACK_AFTER)
 		return 0;

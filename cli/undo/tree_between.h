@@ -17,11 +17,13 @@ bool tree_between_two(const struct tree_record *record);
 /* tree_between_left(): before the walk takes a record back or passes it.  Where what it left is not what the next
  * later record found, the name is marked `external`.
  *
- * ret_edited: the file that was renamed was written to afterwards: tree_between_found() marks its name. */
+ * ret_edited: as what the file that was renamed was found afterwards, other than it was: tree_between_found()
+ * marks its name; NULL: it was not. */
 void tree_between_left(const struct tree_walk *walk, const struct tree_record *record,
-		       bool *ret_edited);
+		       const struct pack_state **ret_edited);
 
 /* tree_between_found(): after the walk took a record back, or passed it.  Returns 0 or -ENOMEM. */
-int tree_between_found(struct tree_walk *walk, const struct tree_record *record, bool edited);
+int tree_between_found(struct tree_walk *walk, const struct tree_record *record,
+		       const struct pack_state *edited);
 
 #endif

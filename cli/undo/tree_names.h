@@ -27,8 +27,9 @@ struct tree_inode {
 		closed; /* the next later AFTER or OPEN of a writer; NULL: none since its content changed */
 	struct tree_node *
 		edited; /* tree_between.h: `external`, unless a writer had the file open when it was renamed */
-	const struct tree_record *unseen; /* tree_unseen.h; NULL: none */
-	bool changed;                     /* a record without an AFTER behind it changed it */
+	const struct pack_state *edited_at, *edited_found; /* by the rename; and next at its name */
+	const struct tree_record *unseen;                  /* tree_unseen.h; NULL: none */
+	bool changed; /* a record without an AFTER behind it changed it */
 };
 
 enum tree_bytes {

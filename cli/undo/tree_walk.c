@@ -37,10 +37,12 @@ void tree_walk_free(struct tree_walk *walk)
 	free(walk);
 }
 
-/* The session left it so: unless a later record says otherwise. */
+/* The session left it so: unless a later record says otherwise.  Of programs that wrote and renamed it at once, one
+ * has inspected it before its record came; ctime tells who saw it last. */
 static void note_left(struct tree_inode *inode, const struct pack_state *state, bool is_exact)
 {
-	if (inode->left || inode->changed || !state->ino)
+	if (inode->changed || !state->ino ||
+	    (inode->left && inode->left->ctime_ns >= state->ctime_ns))
 		return;
 	inode->left = state;
 	inode->is_exact = is_exact;
@@ -506,7 +508,7 @@ static int pass(struct tree_walk *walk, const struct tree_record *record, bool c
 
 int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 {
-	bool edited;
+	const struct pack_state *edited;
 
 	tree_between_left(walk, record, &edited);
 	int error = back(walk, record);
@@ -515,7 +517,7 @@ int tree_walk_back(struct tree_walk *walk, const struct tree_record *record)
 
 int tree_walk_pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
 {
-	bool edited;
+	const struct pack_state *edited;
 
 	tree_between_left(walk, record, &edited);
 	int error = pass(walk, record, conflicts);

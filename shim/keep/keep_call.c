@@ -146,9 +146,13 @@ static void keep_metadata(const struct keeper *keeper, struct call *call)
 	struct keep_name name;
 
 	keep_name_find(keeper, &call->name, false, &name);
+	bool is_attribute = call->flags == JOURNAL_METADATA_ATTRIBUTE ||
+			    call->flags == JOURNAL_METADATA_NO_ATTRIBUTE;
 	if (name.path && name.is_there && !name.is_excluded && name.state.nlink) {
-		/* of what was made since the boundary there is nothing to go back to */
-		uint64_t place = kept_is_noted(keeper->segment, kept_key(&name.state))
+		/* Of what was made since the boundary there is nothing to go back to; of what was kept since, the
+		 * record has all but its attributes. */
+		uint64_t place = !is_attribute && kept_is_noted(keeper->segment,
+								kept_key(&name.state))
 					 ? PACK_NO_PLACE
 					 : write_metadata(keeper, call, &name);
 		set_kept(call, place, &name);

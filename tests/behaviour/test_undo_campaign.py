@@ -1,94 +1,139 @@
 """Random commands of an agent, undone to random points: the tree is what it was, to the byte, mode, link and time.
 
-SEEN_TEST_UNDO_SEED and SEEN_TEST_UNDO_COMMANDS in the environment choose another run.
+SEEN_TEST_UNDO_SEED, SEEN_TEST_UNDO_COMMANDS and SEEN_TEST_UNDO_STEPS (of a session) in the environment choose another run.
 """
 import os
 import time
 import unittest
 
 from harness import VIA, Session
-from undoing import Maker, difference, tree
+from undoing import PYTHON, Maker, Tree, difference, tree
 
 SEED = int(os.environ.get("SEEN_TEST_UNDO_SEED", "1"))
 COMMANDS = int(os.environ.get("SEEN_TEST_UNDO_COMMANDS", "500" if VIA == "preload" else "60"))
-STEPS = 12  # of a session, in two parts
+STEPS = int(os.environ.get("SEEN_TEST_UNDO_STEPS", "12"))
+COMMANDS_MAX = 5  # of a step
+PART = 8  # steps between two undos, at most
+OWN = 0.08  # of the steps are the agent's own actions
+WAYS = "truncate reread in_place append rename size unlink stream".split()
 KEPT_BY_GIT = (b"logs",)  # what an undo does not take back
 
 
 class Round:
-    """A session: steps, an undo in the middle that stays, steps, and undo to several points and back."""
+    """A session: parts of several steps, behind each an undo to some point, which stays or is redone."""
 
-    def __init__(self, test, session, seed):
-        self.test, self.session, self.seed = test, session, seed
-        self.maker = Maker(session.workspace, seed)
+    def __init__(self, test, session, seed, steps=STEPS):
+        self.test, self.session, self.seed, self.count = test, session, seed, steps
+        self.maker = Maker(session.workspace, seed, VIA != "preload")
         self.random = self.maker.random
-        self.commands = 0
+        self.reader = Tree(session.workspace, without=KEPT_BY_GIT)
+        self.commands = self.undos = 0
         self.steps, self.trees = [], []  # what was run; what was there before
         self.now = None
-        self.stays = None  # (the step before which an undo went that stays, the count of steps at that time)
-
-    def tree(self):
-        return tree(self.session.workspace, without=KEPT_BY_GIT)
+        self.stays = []  # (the step before which an undo went that stays, the count of steps at that time)
+        self.done = []  # what was undone and redone, for a message
 
     def run_steps(self, agent, count):
         for _ in range(count):
             if not os.path.isdir(self.session.workspace):
                 return
-            commands = [self.maker.command() for _ in range(self.random.randrange(1, 4))]
+            self.maker.inspect(self.now)
+            if self.random.random() < OWN and self.steps and not self.steps[-1].startswith("own: ") and self.write(agent):
+                continue
+            commands = [self.maker.command() for _ in range(self.random.randrange(1, COMMANDS_MAX + 1))]
             self.commands += len(commands)
             self.steps.append("; ".join("(%s)" % command if command.startswith("cd ") else command for command in commands))
             self.trees.append(self.now)
             agent.shell(self.steps[-1])
-            self.now = self.tree()
+            if os.path.isdir(self.session.workspace):
+                self.now = self.reader.read()
 
-    def seen(self, expected, *words):
+    def write(self, agent):
+        """The agent's own action; it is a step where something was done."""
+        how = self.random.choice(WAYS)
+        file = self.random.choice(self.maker.files() or ["new"])
+        words = {"path": self.session.path(file), "data": "own %d\n" % len(self.steps) * self.random.randrange(1, 100), "how": how}
+        if agent.ask(do="write", **words)["errno"]:
+            return False
+        self.commands += 1
+        self.steps.append("own: %s %s" % (how, file))
+        self.trees.append(self.now)
+        self.now = self.reader.read()
+        return True
+
+    def call(self, *words):
         for _ in range(100):  # a process that no other waits for (rsync has one) may end behind its step
             result = self.session.seen(*words, "--session", self.session.name, check=False)
             if b" still runs" not in result.stderr:
                 break
             time.sleep(0.02)
-        about = "seed %d, %s: %r %r\n%s" % (self.seed, " ".join(words), result.stdout[-300:], result.stderr[-600:],
-                                           "\n".join("%d: %s" % pair for pair in enumerate(self.steps, 1)))
-        differ = difference(expected, self.tree())
+        self.undos += 1
+        self.done.append("behind step %d: %s: %d" % (len(self.steps), " ".join(words), result.returncode))
+        return result
+
+    def fail(self, what, result):
+        self.test.fail("seed %d of %d steps, %s: %s: %r %r\n%s\n%s" % (
+            self.seed, self.count, self.done[-1], what, result.stdout[-300:], result.stderr[-600:], "\n".join(self.done[-9:]),
+            "\n".join("%d: %s" % pair for pair in enumerate(self.steps, 1))))
+
+    def seen(self, expected, *words, codes=(0, 1)):
+        result = self.call(*words)
+        differ = difference(expected, self.reader.read())
         if differ:
-            self.test.fail("wanted, found: %r\n%s" % (differ, about))
-        self.test.assertIn(result.returncode, (0, 1), about)
+            self.fail("wanted, found: %r" % (differ,), result)
+        if result.returncode not in codes:
+            self.fail("left some, or failed", result)
         return result.returncode == 0
 
     def since(self, step):
-        """What is there when everything from a step on is taken back.  An undo of earlier ones stays."""
-        from_step, count = self.stays or (step, 0)
-        return self.trees[count if from_step < step < count else step]
+        """What is there when everything from a step on is taken back.  Undos of earlier ones stay."""
+        for from_step, count in self.stays:
+            if from_step < step < count:
+                step = count
+        return self.trees[step] if step < len(self.steps) else self.now
 
     def undo(self, stays=False):
         """Takes back everything from a random step on."""
+        step = self.random.randrange(max(0, len(self.steps) - 30) if self.random.random() < 0.6 else 0, len(self.steps))
+        wanted = self.since(step)
+        done = self.seen(wanted, "undo", "--since", str(step + 1), "--times")
+        if not done:
+            return
+        if stays:
+            self.stays.append((step, len(self.steps)))
+            self.now = wanted
+            return
+        if self.random.random() < 0.3:  # and on from there
+            further = self.random.randrange(step + 1)
+            if difference(wanted, self.since(further)) and self.seen(self.since(further), "undo", "--since", str(further + 1), "--times"):
+                self.seen(wanted, "redo")
+        self.seen(self.now, "redo")
+
+    def undo_one(self):
+        """Takes back one step, as far as that goes: what later ones changed as well is left.  Redo brings all of it."""
         step = self.random.randrange(len(self.steps))
-        done = self.seen(self.since(step), "undo", "--since", str(step + 1), "--times")
-        if not stays:
-            if done and self.random.random() < 0.3:  # and on from there
-                further = self.random.randrange(step + 1)
-                if difference(self.since(step), self.since(further)) and self.seen(self.since(further), "undo", "--since", str(further + 1), "--times"):
-                    self.seen(self.since(step), "redo")
-            if done:
-                self.seen(self.now, "redo")
-        if stays and done:
-            self.stays = step, len(self.steps)
-            self.now = self.trees[step]
+        result = self.call("undo", "--step", str(step + 1), "--times")
+        if result.returncode not in (0, 1, 12):
+            self.fail("failed", result)
+        if difference(self.now, self.reader.read()):
+            self.seen(self.now, "redo")
+
+    def check(self, ended):
+        if self.random.random() < 0.15:
+            self.undo_one()
+        self.undo(stays=not ended and self.random.random() < 0.4)
 
     def run(self):
         self.maker.fill(self.random.randrange(5, 40))
-        self.now = self.tree()
+        self.now = self.reader.read()
         agent = self.session.agent()
-        self.run_steps(agent, STEPS // 2)
-        if not os.path.isdir(self.session.workspace):  # a command removed it
-            agent.close()
-            return self.commands
-        self.undo(stays=self.random.random() < 0.5)
-        self.run_steps(agent, STEPS - STEPS // 2)
+        while len(self.steps) < self.count and os.path.isdir(self.session.workspace):  # a command may remove it
+            self.run_steps(agent, min(self.random.randrange(1, PART + 1), self.count - len(self.steps)))
+            if os.path.isdir(self.session.workspace) and len(self.steps) < self.count:
+                self.check(False)
         agent.close()
         for _ in range(2 if os.path.isdir(self.session.workspace) else 0):
-            self.undo()
-        return self.commands
+            self.check(True)
 
 
 class Found(unittest.TestCase):
@@ -159,18 +204,79 @@ class Found(unittest.TestCase):
         self.assertEqual(session.seen("redo", "--session", session.name, check=False).returncode, 1)
 
 
-class Campaign(unittest.TestCase):
-    def round(self, seed):
-        session = Session()
-        try:
-            return Round(self, session, seed).run()
-        finally:
-            session.close()
+class FoundLater(unittest.TestCase):
+    """What long sessions found."""
 
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+
+    def seen(self, *words):
+        return self.session.seen(*words, "--session", self.session.name, check=False)
+
+    def assertUndone(self, expected, *words, command="undo"):
+        result = self.seen(command, *words)
+        self.assertEqual(difference(expected, tree(self.session.workspace)), [], result.stderr)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+    def test_threads_that_write_and_rename_one_file(self):
+        """A rename inspects the file, and its record comes behind those of a thread that wrote to it meanwhile."""
+        for number in range(60):
+            os.mkdir(self.session.path(str(number)))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("for i in *; do %s threads $i; done" % PYTHON)
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertUndone(before, "--all", "--times")
+        self.assertUndone(after, command="redo")
+
+    def test_attribute_of_a_file_that_was_written_before(self):
+        self.session.write("a", b"a")
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("%s pieces a a a + attributes a a a" % PYTHON)
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertNotEqual(before[b"a"][6], after[b"a"][6])
+        self.assertUndone(before, "--all", "--times")
+        self.assertUndone(after, command="redo")
+
+    def test_attribute_of_a_file_that_came_back(self):
+        """It is another file than the one of that point, with the same content."""
+        agent = self.session.agent()
+        agent.shell("echo a > a")
+        agent.shell("echo b > b")
+        before = tree(self.session.workspace)
+        for words in ("undo", "--since", "1", "--times"), ("redo",):
+            self.assertEqual(self.seen(*words).returncode, 0)
+        agent.shell("%s attributes a a a" % PYTHON)
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertUndone({b"a": before[b"a"]}, "--since", "2", "--times")
+        self.assertUndone(after, command="redo")
+
+    def test_step_whose_file_a_later_one_removed(self):
+        self.session.write("a", b"a")
+        agent = self.session.agent()
+        agent.shell("chmod 600 a")
+        agent.shell("mv a b")
+        agent.close()
+        result = self.seen("undo", "--step", "1")
+        self.assertEqual((result.returncode, result.stdout), (12, b""))
+        self.assertIn(b"a is left as it is: a later step changed it", result.stderr)
+
+
+class Campaign(unittest.TestCase):
     def test_random_commands_are_undone(self):
         seed, left = SEED, COMMANDS
         while left > 0:
-            with self.subTest(seed=seed):
-                left -= STEPS  # at least
-                left -= self.round(seed) - STEPS
+            session = Session()
+            one = Round(self, session, seed)
+            try:
+                with self.subTest(seed=seed):
+                    one.run()
+            finally:
+                session.close()
+            left -= max(one.commands, STEPS)
             seed += 1

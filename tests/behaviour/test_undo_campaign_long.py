@@ -1,8 +1,12 @@
-"""The same as test_undo_campaign.py with 100,000 commands, on all processors."""
+"""The same as test_undo_campaign.py with 100,000 commands, on all processors, in sessions of 12, 60 and 250 steps.
+
+SEEN_UNDO_COMMANDS, SEEN_UNDO_SEED, SEEN_UNDO_STEPS and SEEN_UNDO_WORKERS in the environment choose another run.
+"""
 
 import concurrent.futures
 import os
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -11,36 +15,43 @@ from harness import Session  # noqa: E402
 from test_undo_campaign import Round  # noqa: E402
 
 COMMANDS = int(os.environ.get("SEEN_UNDO_COMMANDS", "100000"))
-SEEDS = 100  # at a time
+STEPS = [int(steps) for steps in os.environ.get("SEEN_UNDO_STEPS", "12 60 250").split()]
+WORKERS = int(os.environ.get("SEEN_UNDO_WORKERS", os.cpu_count()))
 
 
-def run_seeds(first):
-    """Returns (commands, what went wrong)."""
-    commands, failed = 0, []
-    for seed in range(first, first + SEEDS):
-        session = Session()
-        one = Round(unittest.TestCase(), session, seed)
-        try:
-            one.run()
-        except (AssertionError, RuntimeError) as error:
-            failed.append("seed %d: %s" % (seed, error))
-        finally:
-            session.close()
-        commands += one.commands
-    return commands, failed
+def run_seed(seed):
+    """Returns (commands, steps, undos and redos, seconds of a processor, what went wrong)."""
+    session, began = Session(), os.times()
+    one = Round(unittest.TestCase(), session, seed, STEPS[seed % len(STEPS)])
+    failure = None
+    try:
+        one.run()
+    except Exception as error:  # the test shows it, and goes on
+        failure = "%s: %s" % (type(error).__name__, error)
+    finally:
+        session.close()
+    return one.commands, len(one.steps), one.undos, sum(os.times()[:4]) - sum(began[:4]), failure
 
 
 class Long(unittest.TestCase):
     def test_random_commands_are_undone(self):
-        commands, failed, first = 0, [], int(os.environ.get("SEEN_UNDO_SEED", "1000"))
-        with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-            while commands < COMMANDS:
-                starts = [first + i * SEEDS for i in range(os.cpu_count())]
-                for count, messages in pool.map(run_seeds, starts):
-                    commands += count
-                    failed += messages
-                first = starts[-1] + SEEDS
-        print("%d commands" % commands, file=sys.stderr)
+        totals, failed, began = [0, 0, 0, 0.0], [], time.monotonic()
+        seed = int(os.environ.get("SEEN_UNDO_SEED", "1000"))
+        with concurrent.futures.ProcessPoolExecutor(WORKERS) as pool:
+            running = set()
+            while running or totals[0] < COMMANDS:
+                while totals[0] < COMMANDS and len(running) < WORKERS:
+                    running.add(pool.submit(run_seed, seed))
+                    seed += 1
+                ended, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+                for one in ended:
+                    *counts, failure = one.result()
+                    totals = [total + count for total, count in zip(totals, counts)]
+                    if failure:
+                        failed.append(failure)
+                        print(failure, file=sys.stderr, flush=True)
+                print("%d commands, %d steps, %d undos and redos, %d s of processors in %d s, %d failed, seeds below %d" % (
+                    *totals, time.monotonic() - began, len(failed), seed), file=sys.stderr, flush=True)
         self.assertEqual(len(failed), 0, "\n".join(failed[:5]))
 
 

@@ -113,7 +113,7 @@ def write(path, data, how):
             libc.fopen.restype = ctypes.c_void_p
             libc.fputs.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
             libc.fclose.argtypes = [ctypes.c_void_p]
-            stream = libc.fopen(path.encode(), b"w")
+            stream = libc.fopen(os.fsencode(path), b"w")
             if not stream:
                 return ctypes.get_errno()
             failed = libc.fputs(data, stream) < 0

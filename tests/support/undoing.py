@@ -1,6 +1,6 @@
 """What tests of undo share: a tree as it is, and random commands that destroy it.
 
-A tree is compared by bytes, types, modes, symbolic links' targets, which names are one file, and modification times
+A tree is compared by bytes, types, modes, owners, files' attributes, symbolic links' targets, which names are one file, and modification times
 (not of directories: each name that is made in one sets its time).
 """
 import os
@@ -9,36 +9,61 @@ import re
 import shlex
 import shutil
 import stat
+import time
 import zlib
 
 SECOND_NS = 10**9
+SETTLED_NS = 10**8
+
+
+class Tree:
+    """Reads a tree again and again: a file whose stamp is that of the last time is not read once more."""
+
+    def __init__(self, root, without=()):
+        self.root, self.without = os.fsencode(root), without
+        self.known = {}  # by device and inode: stamp, entry
+
+    def entry(self, path, state, times):
+        kind, owned = stat.S_IFMT(state.st_mode), [stat.S_IMODE(state.st_mode), state.st_uid, state.st_gid]
+        if kind == stat.S_IFLNK:
+            return [kind, os.readlink(path)]
+        if kind != stat.S_IFREG:
+            return [kind, *owned]
+        stamp = state.st_size, state.st_mtime_ns, state.st_ctime_ns
+        known = self.known.get((state.st_dev, state.st_ino))
+        if not known or known[0] != stamp:
+            with open(path, "rb") as file:
+                known = stamp, zlib.crc32(file.read()), [(name, os.getxattr(path, name)) for name in sorted(os.listxattr(path))]
+            if time.time_ns() - state.st_ctime_ns > SETTLED_NS:  # else it may change within the clock's granule
+                self.known[state.st_dev, state.st_ino] = known
+        return [kind, *owned, state.st_size, *known[1:], state.st_mtime_ns if times else None]
+
+    def read(self, times=True):
+        """{path below root, as bytes: what is there}"""
+        found, inodes, below = {}, {}, [b""]
+        while below:
+            directory = below.pop()
+            within_git = os.path.basename(directory[:-1]) == b".git"
+            with os.scandir(self.root + b"/" + directory) as entries:
+                for one in entries:
+                    if within_git and one.name in self.without:
+                        continue
+                    name, state = directory + one.name, one.stat(follow_symlinks=False)
+                    found[name] = self.entry(one.path, state, times)
+                    if stat.S_ISDIR(state.st_mode):
+                        below.append(name + b"/")
+                    elif stat.S_ISREG(state.st_mode):
+                        inodes.setdefault((state.st_dev, state.st_ino), []).append(name)
+        for names in inodes.values():
+            names.sort()
+            for name in names:
+                found[name].append(tuple(names))
+        return found
 
 
 def tree(root, times=True, without=()):
-    """{path below root, as bytes: what is there}.  without: directories of these names below a .git are passed over."""
-    found, inodes = {}, {}
-    root = os.fsencode(root)
-    for directory, names, files in os.walk(root):
-        if os.path.basename(directory) == b".git":
-            names[:] = [name for name in names if name not in without]
-        for name in names + files:
-            path = os.path.join(directory, name)
-            state = os.lstat(path)
-            below = os.path.relpath(path, root)
-            kind = stat.S_IFMT(state.st_mode)
-            entry = [kind, stat.S_IMODE(state.st_mode)]
-            if kind == stat.S_IFREG:
-                with open(path, "rb") as file:
-                    data = file.read()
-                entry += [len(data), zlib.crc32(data), state.st_mtime_ns if times else None]
-                inodes.setdefault((state.st_dev, state.st_ino), []).append(below)
-            elif kind == stat.S_IFLNK:
-                entry = [kind, os.readlink(path)]
-            found[below] = entry
-    for names in inodes.values():
-        for name in names:
-            found[name].append(tuple(sorted(names)))
-    return found
+    """{path below root, as bytes: what is there}.  without: these names in a .git are passed over."""
+    return Tree(root, without).read(times)
 
 
 def difference(before, after):
@@ -48,40 +73,41 @@ def difference(before, after):
 
 
 class Maker:
-    """Random trees, and random commands over what is there."""
+    """Random trees, and random commands over what is there: by `kinds`, the file types by path below the root."""
 
-    def __init__(self, root, seed):
+    def __init__(self, root, seed, observes_static=False):
         self.root = root
         self.random = random.Random(seed)
+        self.forms = (NAMES, DATA, PROGRAMS, GITS) + ((STATIC,) if observes_static and shutil.which("busybox") else ())
         self.external = root + ".external"
         with open(self.external, "w") as file:
             file.write("beside the tree\n")
-        self.serial = 0
+        self.kinds = {}
+
+    def inspect(self, found):
+        """What is there, as Tree.read() has it; in an order that the file system does not choose."""
+        self.kinds = {os.fsdecode(path): found[path][0] for path in sorted(found)}
 
     def name(self):
-        self.serial += 1
-        return self.random.choice(("a", "b", "c", "file", "x y", "ü", "-d", "q'")) + str(self.random.randrange(9))
+        return self.random.choice(("a", "b", "c", "file", "x y", "ü", "-d", "q'", "\udcff")) + str(self.random.randrange(9))
 
     def content(self):
         return bytes(self.random.getrandbits(8) for _ in range(self.random.choice((0, 1, 30, 500, 5000)))) if self.random.random() < 0.9 \
             else os.urandom(100) * 1500
 
-    def walk(self):
-        """As os.walk(), in an order that the file system does not choose."""
-        for directory, names, files in os.walk(self.root):
-            names.sort()
-            yield directory, names, sorted(files)
+    def of_kinds(self, *kinds):
+        return [path for path, kind in self.kinds.items() if kind in kinds]
 
     def directories(self):
-        return [directory for directory, _, _ in self.walk()] or [self.root]
+        return ["."] + self.of_kinds(stat.S_IFDIR)
 
-    def files(self, kinds=(stat.S_IFREG,)):
-        return [os.path.join(directory, name) for directory, names, files in self.walk() for name in files + names
-                if stat.S_IFMT(os.lstat(os.path.join(directory, name)).st_mode) in kinds]
+    def files(self):
+        return self.of_kinds(stat.S_IFREG)
 
     def fill(self, count):
         for _ in range(count):
-            path = os.path.join(self.random.choice(self.directories()), self.name())
+            name = os.path.normpath(os.path.join(self.random.choice(self.directories()), self.name()))
+            path = os.path.join(self.root, name)
             if os.path.lexists(path):
                 continue
             kind = self.random.random()
@@ -92,11 +118,12 @@ class Maker:
                 # A command that follows it writes to a file of this test alone.
                 os.symlink(self.random.choice(("nowhere", self.external, "..")), path)
             elif kind < 0.42 and files:
-                os.link(self.random.choice(files), path)
+                os.link(os.path.join(self.root, self.random.choice(files)), path)
             else:
                 with open(path, "wb") as file:
                     file.write(self.content())
                 os.chmod(path, self.random.choice((0o644, 0o600, 0o755, 0o444)))
+            self.kinds[name] = stat.S_IFMT(os.lstat(path).st_mode)
             if not os.path.islink(path):
                 past = self.random.randrange(10**9) * SECOND_NS + self.random.randrange(SECOND_NS)
                 os.utime(path, ns=(past, past))
@@ -104,10 +131,10 @@ class Maker:
     # Commands for a shell whose directory is the root; each may fail, as an agent's do.
 
     def pick(self, paths):
-        return shlex.quote(os.path.relpath(self.random.choice(paths), self.root)) if paths else None
+        return shlex.quote(self.random.choice(paths)) if paths else None
 
     def new(self):
-        return shlex.quote(os.path.relpath(os.path.join(self.random.choice(self.directories()), self.name()), self.root))
+        return shlex.quote(os.path.normpath(os.path.join(self.random.choice(self.directories()), self.name())))
 
     def calls(self):
         """A program that makes several calls of undoing_calls.py, over files that there are."""
@@ -116,31 +143,31 @@ class Maker:
             call = self.random.choice(CALLS)
             paths = [self.pick(self.files()) or self.new(), self.pick(self.files()) or self.new(), self.new()]
             words += ["+", call, *paths]
-        return "python3 %s %s" % (PROGRAM, " ".join(words[1:]))
+        return "%s %s" % (PYTHON, " ".join(words[1:]))
 
     def command(self):
-        anything = self.files((stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR))
+        anything = self.of_kinds(stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR)
         if len(anything) > LARGE:
-            return "rm -rf -- %s" % self.pick([path for path in anything if os.path.isdir(path) and not os.path.islink(path)])
-        repositories = [directory for directory in self.directories() if os.path.isdir(os.path.join(directory, ".git"))]
+            return "rm -rf -- %s" % self.pick(self.of_kinds(stat.S_IFDIR) or anything)
+        repositories = [directory for directory in self.directories() if os.path.normpath(directory + "/.git") in self.kinds]
         values = {
             "any": self.pick(anything), "any2": self.pick(anything), "file": self.pick(self.files()), "file2": self.pick(self.files()),
             "directory": self.pick(self.directories()), "directory2": self.pick(self.directories()), "new": self.new(), "new2": self.new(),
             "mode": "%o" % (self.random.choice((0o700, 0o644, 0o755, 0o600)) | SEARCHED), "number": self.random.randrange(4000),
-            "python": "python3 " + PROGRAM, "repository": self.pick(repositories), "git": GIT, "calls": self.calls(),
+            "python": PYTHON, "repository": self.pick(repositories), "git": GIT, "calls": self.calls(),
         }
         while True:
-            form = self.random.choice(self.random.choice((NAMES, DATA, PROGRAMS, GITS)))
+            form = self.random.choice(self.random.choice(self.forms))
             if all(values[name] for name in re.findall(r"{(\w+)}", form)):
                 return form.format(**values)
 
 
 SEARCHED = 0o100 if os.geteuid() else 0  # of a directory: this test reads the tree, too
 LARGE = 300  # names: then a directory goes
-PROGRAM = shlex.quote(os.path.join(os.path.dirname(__file__), "undoing_calls.py"))
+PYTHON = "python3 -I -S " + shlex.quote(os.path.join(os.path.dirname(os.path.abspath(__file__)), "undoing_calls.py"))
 # Objects lie apart: what git can make again, or removes by itself, is not kept.
 GIT = "GIT_OBJECT_DIRECTORY=$HOME/objects git -c user.name=a -c user.email=a@b -c gc.auto=0 -c core.fsync=none -c init.defaultBranch=main -c advice.detachedHead=false"
-CALLS = ("aio", "allocate", "collapse", "copy_range", "exchange", "fork", "handed_on", "late", "link_nameless", "mapped", "moved_while_open", "pieces",
+CALLS = ("aio", "allocate", "attributes", "collapse", "copy_range", "exchange", "fork", "handed_on", "late", "link_nameless", "mapped", "mapped_behind_close", "moved_while_open", "owner", "pieces",
          "punch", "rename", "replace", "sendfile", "shared", "splice", "stream", "times", "truncate", "truncate_path", "unlink", "unlink_while_open")
 NAMES = (
     "rm -f -- {file}", "rm -rf -- {any}", "rm -f -- {file} {file2}", "mv -- {any} {new}", "mv -f -- {any} {any2}", "mv -T -- {any} {any2}",
@@ -178,14 +205,25 @@ PROGRAMS = tuple(form for program, forms in (
     ("split", ("split -b 1500 -- {file} ./{new}.",)),
     ("shred", ("shred -n 1 -- {file}", "shred -n 1 -u -- {file}")),
     ("vim", ("vim -es -u NONE -c '%s/e/E/e' -c wq -- ./{file} < /dev/null > /dev/null 2>&1",)),
+    ("sqlite3", tuple("sqlite3 ./{directory}/s.db 'pragma journal_mode=%s; create table if not exists t(a); insert into t values(randomblob({number})); "
+                      "delete from t where rowid %% 3 = 0;' > /dev/null" % mode for mode in ("delete", "wal", "truncate", "persist", "memory"))),
+    ("jq", ("printf '{{\"a\": {number}}}' > {new}; jq -c .a < {new} > {file}; jq . {new} > {new}.tmp && mv {new}.tmp {new}",)),
     ("ed", ("printf '1d\\nw\\nq\\n' | ed -s ./{file} > /dev/null 2>&1",)),
     ("find", ("find ./{directory} -type f -exec sed -i s/a/b/ {{}} +", "find ./{directory} -newer ./{file} -type f -delete", "find ./{directory} -mindepth 1 -depth -delete")),
 ) if shutil.which(program) for form in forms)
+STATIC = (  # by the library alone these programs are not observed
+    "busybox rm -rf -- {any}", "busybox mv -f -- {any} {new}", "busybox sed -i s/e/E/ ./{file}", "busybox cp -a -- {any} {new}", "busybox truncate -s {number} ./{file}",
+    "busybox dd if=/dev/zero of=./{file} bs=10 count=3 conv=notrunc 2> /dev/null", "busybox find ./{directory} -type f -name '*[0-4]' -delete", "busybox touch -- {file} {new}",
+    "busybox ln -f -- {file} {new}", "busybox sh -c 'echo x >> \"$1\"; mkdir \"$2\"; echo y > \"$2/y\"' sh ./{file} ./{new}", "busybox tar cf {new} -- {any}; busybox tar xf {new}",
+    "busybox gzip -f -- ./{file}", "busybox chmod {mode} -- {any}", "busybox rmdir -- {directory}", "busybox install -m {mode} -- {file} {new}",
+)
 GITS = (
     "cd {directory}; {git} init -q .; {git} add -A; {git} commit -qm a", "cd {repository}; {git} add -A; {git} commit -qm b",
     "cd {repository}; {git} checkout -q -- .", "cd {repository}; {git} reset -q --hard", "cd {repository}; {git} reset -q --hard HEAD~1",
     "cd {repository}; {git} clean -fdxq", "cd {repository}; {git} clean -fdxq; {git} checkout -q -- .", "cd {repository}; {git} stash -q -u",
-    "cd {repository}; {git} stash -q; {git} stash pop -q", "cd {repository}; {git} rm -rfq --cached .; {git} rm -rfq .", "cd {repository}; {git} mv -k * {directory}",
+    "cd {repository}; {git} stash -q; {git} stash pop -q", "cd {repository}; {git} checkout -q HEAD~1 -- .", "cd {repository}; {git} stash pop -q",
+    "cd {repository}; {git} restore -q --source=HEAD~1 --staged --worktree .", "cd {repository}; {git} rebase -q --onto HEAD~1 HEAD~2", "cd {repository}; {git} rebase -q --abort",
+    "cd {repository}; {git} checkout -q -f main", "cd {repository}; {git} diff HEAD~1 -- . > $HOME/diff; {git} apply -R $HOME/diff", "cd {repository}; {git} rm -rfq --cached .; {git} rm -rfq .", "cd {repository}; {git} mv -k * {directory}",
     "cd {repository}; {git} checkout -q -b side; echo side > side; {git} add side; {git} commit -qm side; {git} checkout -q main; echo x > on-main; {git} add on-main; "
     "{git} commit -qm main; {git} checkout -q side; {git} rebase -q main",
     "{git} init -q {new}; cd {new}; cp ../* . 2>/dev/null; {git} add -A 2>/dev/null; {git} clean -fdxq; rm -rf .git",

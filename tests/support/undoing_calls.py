@@ -2,20 +2,19 @@
 
 Each is given the names of a file that is there, of another one, and of one that is not.  One that fails is passed over.
 """
-import ctypes
-import mmap
 import os
-import struct
-import subprocess
 import sys
-import threading
 
-LIBC = ctypes.CDLL(None, use_errno=True)
 HERE = -100  # AT_FDCWD
 
 
+def libc():
+    import ctypes  # most calls do without: each command is a process
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def exchange(file, other, new):
-    LIBC.renameat2(HERE, os.fsencode(file), HERE, os.fsencode(other), 2)
+    libc().renameat2(HERE, os.fsencode(file), HERE, os.fsencode(other), 2)
 
 
 def rename(file, other, new):
@@ -27,6 +26,7 @@ def unlink(file, other, new):
 
 
 def mapped(file, other, new):
+    import mmap
     with open(file, "r+b") as stream:
         if os.path.getsize(file):
             with mmap.mmap(stream.fileno(), 0) as area:
@@ -75,14 +75,15 @@ def splice(file, other, new):
     reader, writer = os.pipe()
     to = os.open(file, os.O_WRONLY)
     os.write(writer, b"spliced")
-    LIBC.splice(reader, None, to, None, 7, 0)
+    libc().splice(reader, None, to, None, 7, 0)
     for fd in (reader, writer, to):
         os.close(fd)
 
 
 def allocated(file, mode, at, size):
+    import ctypes
     fd = os.open(file, os.O_RDWR)
-    LIBC.fallocate(fd, mode, ctypes.c_long(at), ctypes.c_long(size))
+    libc().fallocate(fd, mode, ctypes.c_long(at), ctypes.c_long(size))
     os.close(fd)
 
 
@@ -99,16 +100,19 @@ def allocate(file, other, new):
 
 
 def aio(file, other, new):
-    fd, data = os.open(file, os.O_WRONLY), ctypes.create_string_buffer(b"asynchronous")
+    import ctypes
+    import struct
+    library, fd = libc(), os.open(file, os.O_WRONLY)
+    data = ctypes.create_string_buffer(b"asynchronous")
     block = ctypes.create_string_buffer(168)  # struct aiocb: descriptor, buffer, bytes, no notification, offset
     struct.pack_into("i", block, 0, fd)
     struct.pack_into("QQ", block, 16, ctypes.addressof(data), 12)
     struct.pack_into("i", block, 44, 1)
     struct.pack_into("q", block, 128, 2)
-    if LIBC.aio_write(block) == 0:
+    if library.aio_write(block) == 0:
         blocks = (ctypes.c_void_p * 1)(ctypes.addressof(block))
-        while LIBC.aio_error(block) == 115:  # EINPROGRESS
-            LIBC.aio_suspend(blocks, 1, None)
+        while library.aio_error(block) == 115:  # EINPROGRESS
+            library.aio_suspend(blocks, 1, None)
     os.close(fd)
 
 
@@ -158,12 +162,14 @@ def times(file, other, new):
 
 
 def stream(file, other, new):
-    LIBC.fopen.restype = ctypes.c_void_p
+    import ctypes
+    library = libc()
+    library.fopen.restype = ctypes.c_void_p
     for mode, text in ((b"r+", b"by libc"), (b"a", b"at the end")):
-        opened = LIBC.fopen(os.fsencode(file), mode)
+        opened = library.fopen(os.fsencode(file), mode)
         if opened:
-            LIBC.fputs(text, ctypes.c_void_p(opened))
-            LIBC.fclose(ctypes.c_void_p(opened))
+            library.fputs(text, ctypes.c_void_p(opened))
+            library.fclose(ctypes.c_void_p(opened))
 
 
 def fork(file, other, new):
@@ -177,6 +183,7 @@ def fork(file, other, new):
 
 
 def handed_on(file, other, new):
+    import subprocess
     fd = os.open(file, os.O_WRONLY | os.O_APPEND)
     subprocess.run(["sh", "-c", "echo handed on >&%d" % fd], pass_fds=(fd,))
     os.write(fd, b"and after")
@@ -191,14 +198,53 @@ def shared(file, other, new):
     os.unlink(file)
 
 
+def mapped_behind_close(file, other, new):
+    """Stores to a mapping whose descriptor is closed."""
+    import ctypes
+    library, size = libc(), os.path.getsize(file)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    if size:
+        fd = os.open(file, os.O_RDWR)
+        memory = library.mmap(None, size, 3, 1, fd, 0)
+        os.close(fd)
+        ctypes.memset(memory, ord("C"), (size + 1) // 2)
+
+
+def attributes(file, other, new):
+    os.setxattr(file, "user.one", os.fsencode(new))
+    os.setxattr(file, "user.two", b"2")
+    os.removexattr(file, "user.one")
+    os.setxattr(other, "user.one", os.fsencode(file))
+
+
+def owner(file, other, new):
+    os.chown(file, *((12345, 54321) if os.geteuid() == 0 else (-1, -1)))
+
+
+def socket(file, other, new):
+    import socket as library
+    with library.socket(library.AF_UNIX) as made:
+        made.bind(new)
+
+
 def threads(directory, *_):
+    """Each makes, renames and removes files of its own; all write to one file, and some move that."""
+    import threading
+
+    shared = os.path.join(directory, "threads")
+
     def work(number):
         path = os.path.join(directory, "thread%d" % number)
         with open(path, "w") as file:
             file.write("x" * number)
         os.rename(path, path + ".moved")
+        with open(shared, "ab", buffering=0) as file:
+            file.write(b"%d\n" % number)
         if number % 2:
             os.unlink(path + ".moved")
+        if number % 4 == 0:
+            os.replace(shared, shared + ".moved")
     started = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in started:
         thread.start()
@@ -210,5 +256,5 @@ for words in " ".join(word.replace(" ", "\0") for word in sys.argv[1:]).split(" 
     call, *paths = (word.replace("\0", " ") for word in words.split(" "))
     try:
         globals()[call](*paths)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         print("%s: %s" % (call, error))
