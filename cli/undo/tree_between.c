@@ -26,22 +26,13 @@ static bool is_comparable(const struct tree_record *record)
 	       !(record->flags & (PACK_SHARED | PACK_MAPPED));
 }
 
-/* Of two writers at once one has inspected the file before the other changed it, and its record came later. */
-static bool is_older(const struct pack_state *found, const struct pack_state *left)
-{
-	return found->ino == left->ino && found->dev == left->dev &&
-	       found->ctime_ns < left->ctime_ns;
-}
-
 /* Content is kept once at each boundary: a writer that closed the file later, and had not to keep it, may have
  * written in between. */
-static bool is_written_on(const struct tree_walk *walk, const struct tree_record *record,
-			  const struct pack_state *found)
+static bool is_written_on(const struct tree_walk *walk, const struct tree_record *record)
 {
 	const struct tree_inode *inode = tree_inode_find(walk, &record->before);
 
-	return is_older(found, &record->before) ||
-	       (inode && inode->closed && inode->closed->boundary == record->boundary);
+	return inode && inode->closed && inode->closed->boundary == record->boundary;
 }
 
 /* As far as stamps tell. */
@@ -50,9 +41,10 @@ static bool has_same_bytes(const struct pack_state *one, const struct pack_state
 	return one->size_bytes == other->size_bytes && one->mtime_ns == other->mtime_ns;
 }
 
-/* A file was renamed, and was another one when its new name was next found: by a writer that the session had open,
- * where the next older record of the file is not that it was closed like this.  Or its record came late: it was
- * closed as it was found, when the rename had inspected it. */
+/* A file was another one when it was next found than a record left it.  That was no external program where an older
+ * record tells that it was left as it was found: the later one was inspected first.  What was renamed may have been
+ * written by its new name, too: by a writer that the session had open, where the next older record of the file is not
+ * that it was closed. */
 static void judge_edited(const struct tree_walk *walk, const struct tree_record *record)
 {
 	const struct tree_node *made = record->kind == PACK_CREATED
@@ -62,12 +54,28 @@ static void judge_edited(const struct tree_walk *walk, const struct tree_record 
 
 	if (!inode || !inode->edited || record->flags & PACK_UNWRITTEN)
 		return;
-	bool as_found = record->before.ctime_ns >= inode->edited_at->ctime_ns &&
-			has_same_bytes(&record->before, inode->edited_found);
-	if (record->kind == PACK_CONTENT || record->kind == PACK_CREATED ||
-	    record->flags & (PACK_SHARED | PACK_MAPPED) || as_found)
+	bool is_later = record->kind == PACK_AFTER &&
+			record->before.ctime_ns > inode->edited_at->ctime_ns;
+	bool as_found = is_later && has_same_bytes(&record->before, inode->edited_found);
+	bool is_open = record->kind == PACK_CONTENT || record->kind == PACK_CREATED ||
+		       record->flags & (PACK_SHARED | PACK_MAPPED);
+	if (as_found || (is_open && inode->edited_renamed))
 		inode->edited->external = inode->edited->crosses = false;
-	inode->edited = NULL;
+	if (as_found || !is_later)
+		inode->edited = NULL;
+}
+
+/* What is at a name is external, as far as is known. */
+static void mark_external(struct tree_node *node, struct tree_inode *inode,
+			  const struct tree_record *left, const struct pack_state *found)
+{
+	if (inode && !node->external) {
+		inode->edited = node;
+		inode->edited_at = &left->before;
+		inode->edited_found = found;
+		inode->edited_renamed = left->kind == PACK_RENAMED;
+	}
+	node->external = true;
 }
 
 /* What the next later record found at the name that a record left something at; NULL: not known.  Asked once. */
@@ -97,12 +105,17 @@ void tree_between_left(const struct tree_walk *walk, const struct tree_record *r
 	const struct pack_state *found = node ? read_found(walk, node) : NULL;
 	if (!found || !is_comparable(record) || record->operation)
 		return;
+	/* Of programs that change it at once one has inspected it before the other, and its record came later. */
+	if (found->ctime_ns < left->ctime_ns)
+		return;
 	bool same = has_same_bytes(found, left) && (arrived || found->ctime_ns == left->ctime_ns);
 	if (found->ino != left->ino || found->dev != left->dev) {
 		node->external = true;
-	} else if (!same && !is_written_on(walk, record, found)) {
-		*ret_edited = arrived ? found : NULL;
-		node->external = node->external || !arrived;
+	} else if (!same && !is_written_on(walk, record)) {
+		if (arrived)
+			*ret_edited = found;
+		else
+			mark_external(node, tree_inode_find(walk, left), record, found);
 	}
 }
 
@@ -115,12 +128,7 @@ static int mark_edited(struct tree_walk *walk, const struct tree_record *record,
 
 	if (!node)
 		return -ENOMEM;
-	if (inode && !node->external) {
-		inode->edited = node;
-		inode->edited_at = &record->before;
-		inode->edited_found = found;
-	}
-	node->external = true;
+	mark_external(node, inode, record, found);
 	node->crosses = node->crosses || node->touched;
 	return 0;
 }

@@ -25,11 +25,13 @@ struct tree_inode {
 	bool is_exact;                 /* `left` has the ctime, too: it is of an AFTER record */
 	const struct tree_record *
 		closed; /* the next later AFTER or OPEN of a writer; NULL: none since its content changed */
-	struct tree_node *
-		edited; /* tree_between.h: `external`, unless a writer had the file open when it was renamed */
-	const struct pack_state *edited_at, *edited_found; /* by the rename; and next at its name */
-	const struct tree_record *unseen;                  /* tree_unseen.h; NULL: none */
-	bool changed; /* a record without an AFTER behind it changed it */
+	struct tree_node
+		*edited; /* tree_between.c: `external`, unless an older record says otherwise */
+	const struct pack_state *edited_at,
+		*edited_found;            /* as it was left; and found at its name next */
+	bool edited_renamed;              /* left by a rename */
+	const struct tree_record *unseen; /* tree_unseen.h; NULL: none */
+	bool changed;                     /* a record without an AFTER behind it changed it */
 };
 
 enum tree_bytes {
@@ -65,10 +67,12 @@ struct tree_node {
 	const char *current_path; /* CURRENT_AT */
 	struct tree_object *object;
 	struct tree_inode *inode; /* that the session left at `current`; NULL: not known */
+	int64_t after_ns; /* ctime of the AFTER record that `inode` is from; 0: another one */
 	/* What the next later record found by this name, if it is of this count of walk.moves. */
 	const struct pack_state *found;
 	uint64_t found_moves;
 	uint64_t hash;
+	uint64_t boundary;                    /* of the record about it that the walk met last */
 	uint64_t first_time_ns, last_time_ns; /* of the records that changed it */
 	uint32_t process;                     /* of the last */
 	uint32_t records;

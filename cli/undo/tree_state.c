@@ -2,6 +2,7 @@
 #include "cli/undo/tree_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,13 +45,27 @@ static void set_state(struct tree_entry *entry, const struct pack_state *state)
 	entry->ctime_ns = state->ctime_ns;
 }
 
+/* What has a name below a symbolic link is another thing, which has a name of its own. */
+static int stat_disk(struct tree_walk *walk, const char *path, struct stat *ret_stat)
+{
+	const char *name;
+	int directory, error = walk->places.root > 0 ? 0 : places_open(&walk->places);
+
+	if (error == 0)
+		error = place_of(&walk->places, path, &directory, &name);
+	if (error == 0 && fstatat(directory, name, ret_stat, AT_SYMLINK_NOFOLLOW) < 0)
+		error = -errno;
+	return error;
+}
+
 static int entry_of_disk(struct tree_walk *walk, const char *path, struct tree_entry *ret_entry)
 {
-	struct stat stat;
+	struct stat stat = { .st_mode = 0 };
+	int error = stat_disk(walk, path, &stat);
 
 	*ret_entry = (struct tree_entry){ .known = true };
-	if (lstat(path, &stat) < 0) {
-		ret_entry->known = errno == ENOENT || errno == ENOTDIR;
+	if (error < 0) {
+		ret_entry->known = error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
 		return 0;
 	}
 	set_state(ret_entry, &(struct pack_state){

@@ -32,6 +32,7 @@ void tree_walk_free(struct tree_walk *walk)
 	if (!walk)
 		return;
 	tree_names_destroy(&walk->names);
+	places_close(&walk->places);
 	free(walk->inodes);
 	tree_memory_free(walk->memory);
 	free(walk);
@@ -68,6 +69,7 @@ static void touch(struct tree_walk *walk, struct tree_node *node, const struct t
 {
 	node->touched = true;
 	node->records++;
+	node->boundary = record->boundary;
 	node->first_time_ns = record->time_ns;
 	if (!node->last_time_ns) {
 		node->last_time_ns = record->time_ns;
@@ -192,9 +194,12 @@ static int back_removed(struct tree_walk *walk, struct tree_node *node,
 	/* A hard link keeps the number: what came later was written to this file by an open descriptor. */
 	bool last_name = (state->mode & S_IFMT) == S_IFDIR ||
 			 (state->nlink <= 1 && record->held != PACK_LINK);
+	/* Or by its creation it is one that was still open, and that a later record is about. */
+	const struct tree_inode *known = state->creation_ns ? tree_inode_find(walk, state) : NULL;
+	bool is_known = known && known->creation_ns == state->creation_ns;
 	struct tree_object *object = NULL;
 
-	if (!same && last_name) {
+	if (!same && last_name && !is_known) {
 		struct tree_inode *inode = tree_inode_new(walk, state);
 		object = inode ? object_new(walk, inode) : NULL;
 		node->object = object;
@@ -320,6 +325,20 @@ static int leave_free(struct tree_walk *walk, const struct tree_node *was,
 	return 0;
 }
 
+/* What has the old name behind a rename was made since.  Of one boundary it is the session's: of programs that make and
+ * rename it at once one has found a file there, and its call made another one. */
+static int detach_old(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_node *node = tree_names_find(&walk->names, record->path);
+	bool is_made = node && record->boundary && node->boundary == record->boundary &&
+		       is_present(node);
+	int error = is_made ? make_absent(walk, node) : 0;
+
+	if (node)
+		tree_names_detach(&walk->names, node);
+	return error;
+}
+
 static int back_renamed(struct tree_walk *walk, const struct tree_record *record)
 {
 	struct tree_node *to = tree_names_get(&walk->names, record->other);
@@ -336,9 +355,8 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 		note_left(to->inode, &record->before, false);
 	}
 	int error = pin_current(walk, to);
-	struct tree_node *from = error ? NULL : tree_names_find(&walk->names, record->path);
-	if (from)
-		tree_names_detach(&walk->names, from);
+	if (error == 0)
+		error = detach_old(walk, record);
 	if (error == 0) {
 		tree_names_detach(&walk->names, to);
 		error = tree_names_attach(&walk->names, to, record->path);
@@ -394,8 +412,13 @@ static int note_after(struct tree_walk *walk, const struct tree_record *record)
 		note_changed(inode); /* what goes on writing to it is not seen */
 	else
 		note_left(inode, &record->before, true);
-	if (!node->inode && node->state == TREE_INHERITS)
+	node->boundary = record->boundary;
+	/* Of two that had a file of this name open at once, one may have inspected another one earlier. */
+	if (node->state == TREE_INHERITS &&
+	    (!node->inode || (node->after_ns && node->after_ns < record->before.ctime_ns))) {
 		node->inode = inode;
+		node->after_ns = record->before.ctime_ns;
+	}
 	return 0;
 }
 

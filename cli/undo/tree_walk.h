@@ -8,6 +8,7 @@
 #ifndef SEEN_CLI_TREE_WALK_H
 #define SEEN_CLI_TREE_WALK_H
 
+#include "cli/undo/place.h"
 #include "cli/undo/tree_names.h"
 
 /* Something that is there at the beginning, and was not at the walk's point. */
@@ -27,8 +28,9 @@ struct tree_walk {
 	struct tree_inode **inodes; /* a table */
 	size_t inode_count, inode_mask;
 	uint64_t records;
-	uint64_t moves; /* `found` of a name is void behind one */
-	bool has_other; /* a record was not selected */
+	uint64_t moves;       /* `found` of a name is void behind one */
+	bool has_other;       /* a record was not selected */
+	struct places places; /* for what is on disk: opened at first use */
 };
 
 /* tree_walk_new(): NULL when out of memory.  tree_walk_free(): accepts NULL. */

@@ -43,9 +43,13 @@ enum { CALL_OWN_OFFSET = -1 };
 struct call_kept {
 	uint64_t place_1, other_place_1; /* of its records, and one more; 0: none */
 	char *path;                      /* scratch; NULL: none */
-	bool stamps; /* what is there then goes on record; of an open: it is followed */
-	bool leaves; /* RENAME: out of the workspace */
-	bool moves;  /* a directory is moved or removed */
+	/* RENAME: of what was found, and is on record as moved; 0: nothing */
+	uint64_t ino;
+	int64_t creation_ns;
+	bool stamps;        /* what is there then goes on record; of an open: it is followed */
+	bool leaves;        /* RENAME: out of the workspace */
+	bool moves;         /* a directory is moved or removed */
+	bool is_unrecorded; /* RENAME: there is nothing to move, by what was found */
 	/* an open: there was nothing; there was a file; what there was is kept */
 	bool is_new, was_there, is_kept;
 	bool is_as_left; /* the same: as the session had left it (keep_content.h) */

@@ -18,6 +18,18 @@ static bool is_text(const struct keeper *keeper, const char *text)
 	return !keeper->is_text || keeper->is_text(text);
 }
 
+/* Which file a call found. */
+static void note_found(struct call *call, const struct pack_state *state)
+{
+	call->kept.ino = state->ino;
+	call->kept.creation_ns = state->creation_ns;
+}
+
+static bool is_found(const struct call *call, const struct pack_state *state)
+{
+	return call->kept.ino == state->ino && call->kept.creation_ns == state->creation_ns;
+}
+
 /* What is kept of a call: its records, to be marked where it fails, and the path that it is about. */
 static void set_kept(struct call *call, uint64_t place, struct keep_name *name)
 {
@@ -52,6 +64,8 @@ static void keep_move(const struct keeper *keeper, struct call *call, struct kee
 	note.other = to->path;
 	uint64_t place = pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
 	call->kept.leaves = to->is_external && !from->is_external;
+	if (!exchanges && !to->is_external && !to->is_excluded)
+		note_found(call, &from->state);
 	set_kept(call, place, to);
 }
 
@@ -66,9 +80,16 @@ static void keep_rename(const struct keeper *keeper, struct call *call)
 	bool is_one = both && to.is_there && from.state.dev == to.state.dev &&
 		      from.state.ino == to.state.ino; /* then nothing happens */
 	bool fails = both && to.is_there && (call->flags & RENAME_NOREPLACE);
-	if (both && !is_one && !fails && !(from.is_external && to.is_external) &&
-	    !((from.is_excluded || from.is_external) && (to.is_excluded || to.is_external)))
+	bool is_of_undo = from.path && to.path &&
+			  !((from.is_excluded || from.is_external) &&
+			    (to.is_excluded || to.is_external));
+	if (both && is_of_undo && !is_one && !fails) {
 		keep_move(keeper, call, &from, &to);
+	} else if (is_of_undo && (is_one || !from.is_there)) {
+		call->kept.is_unrecorded = true;
+		if (is_one)
+			note_found(call, &from.state);
+	}
 	keep_name_release(&from);
 	keep_name_release(&to);
 }
@@ -228,6 +249,33 @@ static void keep_failed(const struct keeper *keeper, const struct call *call)
 		pack_drop_file(keeper->segment, kept->other_place_1 - 1);
 }
 
+/* Another program, or thread, renamed something from or to the same name meanwhile: what came of both is on record. */
+static void keep_moved(const struct keeper *keeper, const struct call *call)
+{
+	struct pack_state now;
+
+	if (keep_name_state(&call->other, &now) == 0 && !is_found(call, &now))
+		keep_after(keeper, &call->other, call->kept.path, KEEP_SET);
+}
+
+/* There was nothing to rename when it was inspected: what was, another program or thread has made or renamed since. */
+static void keep_unrecorded(const struct keeper *keeper, const struct call *call)
+{
+	struct keep_name from, to;
+
+	keep_name_find(keeper, &call->name, true, &from);
+	keep_name_find(keeper, &call->other, true, &to);
+	if (from.path && to.path && to.is_there && !is_found(call, &to.state)) {
+		struct pack_note note = keep_note(keeper, PACK_RENAMED, &from);
+		note.before = to.state;
+		note.flags |= to.is_external ? PACK_OTHER_EXTERNAL : 0;
+		note.other = to.path;
+		(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	}
+	keep_name_release(&from);
+	keep_name_release(&to);
+}
+
 void keep_call_came_back(const struct keeper *keeper, struct call *call)
 {
 	struct call_kept *kept = &call->kept;
@@ -240,6 +288,10 @@ void keep_call_came_back(const struct keeper *keeper, struct call *call)
 		keep_template(keeper, call);
 	} else if (kept->leaves) {
 		keep_name_moved(keeper->segment, kept->path);
+	} else if (kept->is_unrecorded) {
+		keep_unrecorded(keeper, call);
+	} else if (kept->ino) {
+		keep_moved(keeper, call);
 	} else if (kept->stamps) {
 		keep_after(keeper, call->operation == OPERATION_LINK ? &call->other : &call->name,
 			   kept->path, is_new(call) ? KEEP_MADE : KEEP_SET);

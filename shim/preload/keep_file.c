@@ -80,13 +80,19 @@ static uint64_t boundary_now(void)
 	return __atomic_load_n(&shim.segment.header->undo_boundary, __ATOMIC_RELAXED);
 }
 
-/* What a descriptor's file is; false: it is another one than was opened, or has no name any more. */
-static bool is_same(int fd, const struct file *file, struct pack_state *ret_state)
+/* What a descriptor's file is; false: it is another one than was opened. */
+static bool is_opened(int fd, const struct file *file, struct pack_state *ret_state)
 {
 	const struct call_name name = { .directory = fd };
 
 	return keep_name_state(&name, ret_state) == 0 && ret_state->dev == file->dev &&
-	       ret_state->ino == file->ino && ret_state->nlink > 0;
+	       ret_state->ino == file->ino;
+}
+
+/* The same; false also where it has no name any more. */
+static bool is_same(int fd, const struct file *file, struct pack_state *ret_state)
+{
+	return is_opened(fd, file, ret_state) && ret_state->nlink > 0;
 }
 
 /* The file that was opened last, by path: most are closed soon. */
@@ -375,13 +381,15 @@ static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_s
 		(void)pack_write(&shim.segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }
 
-/* Puts on record what a descriptor's file is now. */
+/* Puts on record what a descriptor's file is now.  Of one that lost its last name, too: what was found there before is
+ * compared with it. */
 static void record_after(enum pack_kind kind, int fd, const struct file *file, uint32_t marks)
 {
 	struct pack_state state;
 	char *path = shim.sandboxed ? NULL : scratch_acquire();
 
-	if (!path || !find_now(fd, file, &state, path)) {
+	if (!path || (!find_now(fd, file, &state, path) &&
+		      !(is_opened(fd, file, &state) && keep_link_of(fd, path)))) {
 		scratch_release(path);
 		return;
 	}

@@ -256,6 +256,20 @@ class FoundLater(unittest.TestCase):
         self.assertUndone({b"a": before[b"a"]}, "--since", "2", "--times")
         self.assertUndone(after, command="redo")
 
+    def test_link_in_the_place_of_a_file_that_a_directory_replaced(self):
+        """What is below the link's target is not what was below the link's name."""
+        os.mkdir(self.session.path("d"))
+        self.session.write("a", b"a")
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("mv a d/c; ln -s d/c a")
+        agent.shell("rm d/c; mkdir d/c")
+        agent.shell("echo x > d/c/f")
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertUndone(before, "--all", "--times")
+        self.assertUndone(after, command="redo")
+
     def test_step_whose_file_a_later_one_removed(self):
         self.session.write("a", b"a")
         agent = self.session.agent()

@@ -1,6 +1,7 @@
 """The same as test_undo_campaign.py with 100,000 commands, on all processors, in sessions of 12, 60 and 250 steps.
 
-SEEN_UNDO_COMMANDS, SEEN_UNDO_SEED, SEEN_UNDO_STEPS and SEEN_UNDO_WORKERS in the environment choose another run.
+SEEN_UNDO_COMMANDS, SEEN_UNDO_SEED, SEEN_UNDO_STEPS and SEEN_UNDO_WORKERS in the environment choose another run.  With SEEN_UNDO_KEEP the
+directory of a session that failed stays.
 """
 
 import concurrent.futures
@@ -27,8 +28,8 @@ def run_seed(seed):
     try:
         one.run()
     except Exception as error:  # the test shows it, and goes on
-        failure = "%s: %s" % (type(error).__name__, error)
-    finally:
+        failure = "%s: %s: %s" % (session.directory, type(error).__name__, error)
+    if not failure or "SEEN_UNDO_KEEP" not in os.environ:
         session.close()
     return one.commands, len(one.steps), one.undos, sum(os.times()[:4]) - sum(began[:4]), failure
 
