@@ -194,7 +194,9 @@ static int print_porcelain(const struct blaming *blaming)
 		(void)printf("%s %u %zu", id, blame->lines[i].number, i + 1);
 		if (i >= group) {
 			for (group = i + 1;
-			     group < blame->count && blame->lines[group].origin == origin; group++)
+			     group < blame->count && blame->lines[group].origin == origin &&
+			     blame->lines[group].number == blame->lines[group - 1].number + 1;
+			     group++)
 				;
 			(void)printf(" %zu", group - i);
 		}

@@ -2,6 +2,8 @@
 import json
 import os
 import random
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -128,6 +130,19 @@ class Blame(Case):
         self.assertEqual(lines.count("boundary"), 1)
         self.assertEqual(lines.count("filename a"), 2)
 
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_a_group_of_porcelain_is_consecutive_in_both(self):
+        """As git blame's: in the version that brought the lines, and in the file."""
+        self.run_steps("printf 'x\\ny\\nz\\n' > f", "sed -i 2d f; echo end >> f")
+        text = self.seen("blame", "--session", "s", "--porcelain", "f", code=0).stdout.decode()
+        heads = [line.split()[1:] for line in text.splitlines() if len(line.split()[0]) == 40]
+        self.assertEqual(heads, [["1", "1", "1"], ["3", "2", "1"], ["3", "3", "1"]])
+        git = self.top / "git"
+        subprocess.run("mkdir git && cd git && git init -q . && git config user.name a && git config user.email a@b && printf 'x\\ny\\nz\\n' > f && git add f && git commit -qm 1 && "
+                       "sed -i 2d f && echo end >> f && git commit -qam 2", shell=True, cwd=self.top, env=self.env, check=True)
+        text = subprocess.run(["git", "blame", "--porcelain", "f"], cwd=git, env=self.env, check=True, stdout=subprocess.PIPE).stdout.decode()
+        self.assertEqual([line.split()[1:] for line in text.splitlines() if len(line.split()[0]) == 40], heads)
+
     def plan(self, chance):
         """Writers' edits of some files, and who wrote each line that is there in the end."""
         truth = {f"f{number}": [(f"{number} first {line}", "before", 0) for line in range(60)] for number in range(4)}
@@ -158,7 +173,7 @@ class Blame(Case):
                 json.dump([name, edits], file)
             edit = str(self.top / "edit.py")
             steps.append([OWN.format(path=path, edit=edit)] if writer == "own" else [ASK.format(path=path)] if writer == "person"
-                         else f"{sys.executable} {edit} {path}")
+                         else f"{sys.executable} -I -S {edit} {path}")
         return truth, steps
 
     def person(self, count, ended):
