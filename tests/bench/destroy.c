@@ -4,6 +4,7 @@
  * usage: destroy unlink|rewrite|rename COUNT DIRECTORY BYTES
  *
  * The files are DIRECTORY/dNNN/fNNNNN.txt, a hundred to a directory; tests/bench/harness/works_undo.py makes them.
+ * What a rewrite writes no file held before: the same content would be kept once.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum { BYTES_MAX = 65536, PATH_BYTES = 4096, FILES_OF_DIRECTORY = 100 };
 
 static char buffer[BYTES_MAX];
 static size_t size_bytes;
+static uint64_t rewrites; /* from a time on */
 
 static int do_unlink(const char *path)
 {
@@ -35,6 +37,8 @@ static int do_rewrite(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
+	rewrites++;
+	memcpy(buffer, &rewrites, sizeof(rewrites));
 	if (fd < 0 || write(fd, buffer, size_bytes) != (ssize_t)size_bytes)
 		return -1;
 	return close(fd);
@@ -60,6 +64,7 @@ int main(int argc, char **argv)
 	}
 	memset(buffer, 'x', sizeof(buffer));
 	uint64_t cpu_ns = report_cpu_ns(), wall_ns = report_now_ns();
+	rewrites = wall_ns;
 	for (uint64_t i = 0; i < count; i++) {
 		char path[PATH_BYTES];
 		(void)snprintf(path, sizeof(path), "%s/d%03lu/f%05lu.txt", argv[3],

@@ -35,11 +35,13 @@ class Destroys(Work):
         self.ways, self.lost_bytes = ways, {}
         self.name, self.files, self.command, self.goals, self.removes = name, files, command, goals, removes
         self.iterations, self.destroyed_bytes = files, files * FILE_BYTES if loses else 0
-        self.top = os.path.join(place.work, slug(name))
+        self.top, self.serial, self.rounds = os.path.join(place.work, slug(name)), 0, 0
 
     def make(self, tree):
+        """No file is like an earlier one: the same content would be kept once."""
         for i in range(self.files):
-            write_file(os.path.join(tree, path_of(i)), text_of(FILE_BYTES, i))
+            write_file(os.path.join(tree, path_of(i)), text_of(FILE_BYTES, self.serial + i))
+        self.serial += self.files
         return tree
 
     def tree(self):
@@ -52,7 +54,9 @@ class Destroys(Work):
     def sample(self, way, number):
         tree = self.tree()
         os.sync()
-        result = self.place.sample(way, [word.replace("TREE", tree) for word in self.command], self.iterations, lambda output: self.check(way, output))
+        self.rounds += 1
+        words = [word.replace("TREE", tree).replace("ROUND", "%03d" % (self.rounds % 1000)) for word in self.command]
+        result = self.place.sample(way, words, self.iterations, lambda output: self.check(way, output))
         return with_store(self, way, result, self.destroyed_bytes)
 
     def clean(self):
@@ -84,7 +88,7 @@ class Edits(Destroys):
 
     def __init__(self, place, files):
         super().__init__(place, "sed -i over %s files of 4 KiB" % format(files, ","), files,
-                         [os.path.join(PROGRAMS, "spawn"), "1", "bash", "-c", "sed -i s/a/b/ TREE/*/*"], ("undo room",))
+                         [os.path.join(PROGRAMS, "spawn"), "1", "bash", "-c", "sed -i 's/ [^ ]* quick/ ROUND quick/' TREE/*/*"], ("undo room",))
         self.iterations = 1
 
 
