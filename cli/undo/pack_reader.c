@@ -292,17 +292,33 @@ static int read_code(int part, uint64_t place, struct pack_record *ret_record)
 	return pack_decode(code, (size_t)got, place, ret_record) ? 0 : -EBADMSG;
 }
 
+/* The record behind which the content of another one stands, which may be that one itself. */
+static int find_inline(int part, const struct pack_record *wanted, struct pack_record *ret_record)
+{
+	int error = read_code(part, wanted->place, ret_record);
+	uint32_t unit_1 = error == 0 ? ret_record->content_unit_1 : 0;
+	uint64_t begin = wanted->place - wanted->place % PACK_PART_BYTES;
+
+	if (error == 0 && !version_equal(&ret_record->version, &wanted->version))
+		error = -EBADMSG;
+	if (error < 0 || !unit_1)
+		return error;
+	error = read_code(part, begin + (uint64_t)(unit_1 - 1) * PACK_UNIT_BYTES, ret_record);
+	if (error == 0 && (ret_record->held != PACK_INLINE || ret_record->content_unit_1 ||
+			   !version_equal(&ret_record->version, &wanted->version)))
+		error = -EBADMSG;
+	return error;
+}
+
 /* A copy in memory of what stands behind a record. */
 static int open_inline(const struct pack_reader *reader, const struct pack_record *wanted)
 {
 	int part = open_part(reader, pack_part_of(wanted->place));
 	struct pack_record there = { .content_bytes = 0 }, *record = &there;
-	int fd = part < 0 ? part : read_code(part, wanted->place, record);
+	int fd = part < 0 ? part : find_inline(part, wanted, record);
 	off_t offset = (off_t)(record->place % PACK_PART_BYTES + pack_content_offset(record));
 	char *bytes = malloc(record->content_bytes + (size_t)1);
 
-	if (fd == 0 && !version_equal(&record->version, &wanted->version))
-		fd = -EBADMSG;
 	if (fd == 0 && !bytes)
 		fd = -ENOMEM;
 	if (fd == 0) {

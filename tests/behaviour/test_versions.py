@@ -450,6 +450,8 @@ class OfUndo(Kept):
         self.file("g", b"not given\n" * 30)
         self.keep("sed -i s/one/two/ f", "rm f g", options=("-c", "guard.stale_write=warn"))
         self.assertEqual([data for _, data in packs.versions(self.session_directory())].count(self.two), 1)
+        # what sed left is what rm destroys
+        self.assertEqual(b"".join(path.read_bytes() for path in (self.session_directory() / "undo").glob("*.part")).count(self.two), 1)
         given = sorted(path.read_bytes() for path in self.contents.glob("*-*") if not path.name.startswith(".") and path.name != "index")
         self.assertEqual(given, [self.one])
         self.assertEqual({(row["path"], row["bytes"]) for row in self.rows()}, {("f", len(self.one)), ("f", len(self.two)), ("g", 300)})

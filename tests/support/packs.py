@@ -21,7 +21,7 @@ def read(directory):
     """directory: `undo` of a session's."""
     records = []
     for part in sorted(pathlib.Path(directory).glob("*.part")):
-        data, at, paths_at = part.read_bytes(), 0, {}
+        data, at, paths_at, contents_at = part.read_bytes(), 0, {}, {}
         begin = int(part.stem, 16) * PART_BYTES
         while at + HEAD.size <= len(data):
             magic, result, _, size, lengths = HEAD.unpack_from(data, at)
@@ -34,18 +34,19 @@ def read(directory):
                 fields.append(int.from_bytes(data[text:text + length], "little"))
                 text += length
             (paths, what, flags, content_bytes, _, boundary, process, _, amount, _, ino, size_bytes, mtime_ns, _, _, _, mode, _, _, nlink, units) = fields[:21]
-            path_bytes, other_bytes, place = paths & 0xFFFF, paths >> 16, begin + at
+            path_bytes, other_bytes, content_unit, place = paths & 0xFFFF, paths >> 16 & 0xFFFF, paths >> 32, begin + at
             kind, held, what, reason = what & 0xFF, what >> 8 & 0xFF, what >> 16 & 0xFF, what >> 24
-            if HELD[held] == "inline":
+            if HELD[held] == "inline" and not content_unit:
                 content_bytes ^= size_bytes
             path, text = data[text:text + path_bytes], text + path_bytes
             other, text = data[text:text + other_bytes], text + other_bytes
             paths_at[at // 8 + 1] = path
             path = paths_at.get(units & ((1 << UNIT_BITS) - 1), path)
             other = paths_at.get(units >> UNIT_BITS, other)
+            here = contents_at[at // 8 + 1] = contents_at[content_unit] if content_unit else data[text:text + content_bytes]
             records.append(Record(
                 KINDS[kind], HELD[held], REASONS[reason], bool(result), what, flags, path.decode(errors="surrogateescape"), other.decode(errors="surrogateescape"),
-                data[text:text + content_bytes], place, boundary, process, amount, mode, size_bytes, ino, nlink, mtime_ns, pathlib.Path(directory),
+                here, place, boundary, process, amount, mode, size_bytes, ino, nlink, mtime_ns, pathlib.Path(directory),
                 "%016x%016x" % (fields[22], fields[23])))
             at += size
     return records

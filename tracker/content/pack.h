@@ -16,6 +16,7 @@
  * digits.
  *
  * A path may stand in an earlier record of the same part, as that one's `path`: then its place is there instead.
+ * So may an INLINE content.
  *
  * A record is written before its call.  Where the call fails it is marked so (`result`).  A writer
  * may be killed before the call was made: the record then reports what did not happen.
@@ -160,6 +161,8 @@ struct pack_record {
 	/* where in the part the record begins whose `path` this one's are, too, in units, and one more; 0: they
 	 * stand here */
 	uint32_t path_unit_1, other_unit_1;
+	/* likewise: behind which record the content stands; then content_bytes is 0.  INLINE; else 0 */
+	uint32_t content_unit_1;
 	uint32_t content_bytes; /* INLINE; else 0 */
 	uint8_t kind;           /* enum pack_kind */
 	uint8_t held;           /* enum pack_held */

@@ -22,23 +22,31 @@ static int64_t unfolded(uint64_t field, int64_t earlier_ns)
 	return (int64_t)((uint64_t)earlier_ns + difference);
 }
 
+/* What the size of a content that stands behind its record is taken for. */
+static uint64_t stands_behind(const struct pack_record *record, uint64_t file_bytes)
+{
+	return record->held == PACK_INLINE && !record->content_unit_1 ? file_bytes : 0;
+}
+
 /* What the size of a content that was read is taken for. */
 static uint64_t likely_bytes(const struct pack_record *record)
 {
-	return record->held == PACK_INLINE ? record->content_bytes
-	       : record->held == PACK_COPY ? record->before.size_bytes
-					   : 0;
+	return record->held == PACK_INLINE && !record->content_unit_1 ? record->content_bytes
+	       : record->held == PACK_INLINE || record->held == PACK_COPY
+		       ? record->before.size_bytes
+		       : 0;
 }
 
 static void fields_of(const struct pack_record *record, uint64_t *fields)
 {
 	const struct pack_state *before = &record->before;
 
-	fields[0] = record->path_bytes | (uint64_t)record->other_bytes << 16;
+	fields[0] = record->path_bytes | (uint64_t)record->other_bytes << 16 |
+		    (uint64_t)record->content_unit_1 << 32;
 	fields[1] = record->kind | (uint64_t)record->held << 8 | (uint64_t)record->what << 16 |
 		    (uint64_t)record->reason << 24;
 	fields[2] = record->flags;
-	fields[3] = record->content_bytes ^ (record->held == PACK_INLINE ? before->size_bytes : 0);
+	fields[3] = record->content_bytes ^ stands_behind(record, before->size_bytes);
 	fields[4] = folded((int64_t)record->time_realtime_ns, before->ctime_ns);
 	fields[5] = record->boundary;
 	fields[6] = record->process;
@@ -73,7 +81,8 @@ static bool set_fields(const uint64_t *fields, struct pack_record *record)
 	record->what = (uint8_t)(fields[1] >> 16);
 	record->reason = (uint8_t)(fields[1] >> 24);
 	record->flags = (uint32_t)fields[2];
-	uint64_t content_bytes = fields[3] ^ (record->held == PACK_INLINE ? fields[11] : 0);
+	record->content_unit_1 = (uint32_t)(fields[0] >> 32);
+	uint64_t content_bytes = fields[3] ^ stands_behind(record, fields[11]);
 	record->content_bytes = (uint32_t)content_bytes;
 	record->boundary = fields[5];
 	record->process = (uint32_t)fields[6];
@@ -96,7 +105,7 @@ static bool set_fields(const uint64_t *fields, struct pack_record *record)
 	record->version.size_bytes = fields[21] ^ likely_bytes(record);
 	record->version.high = fields[22];
 	record->version.low = fields[23];
-	return content_bytes <= PACK_INLINE_BYTES_MAX && fields[0] >> 32 == 0 &&
+	return content_bytes <= PACK_INLINE_BYTES_MAX && fields[0] >> (32 + UNIT_BITS) == 0 &&
 	       fields[1] >> 32 == 0 && fields[20] >> (2 * UNIT_BITS) == 0;
 }
 
@@ -187,7 +196,9 @@ bool pack_decode(const unsigned char *bytes, size_t room, uint64_t place,
 	       record->kind < PACK_KIND_COUNT && record->held < PACK_HELD_COUNT &&
 	       record->reason < PACK_REASON_COUNT && record->path_bytes <= PACK_PATH_BYTES_MAX &&
 	       record->other_bytes <= PACK_PATH_BYTES_MAX &&
-	       (record->held == PACK_INLINE || record->content_bytes == 0) &&
+	       ((record->held == PACK_INLINE && !record->content_unit_1) ||
+		record->content_bytes == 0) &&
+	       (record->held == PACK_INLINE || record->content_unit_1 == 0) &&
 	       record->size_bytes == pack_size_bytes(code_bytes, record->path_bytes,
 						     record->other_bytes, record->content_bytes);
 }

@@ -41,7 +41,8 @@ static bool may_be(const struct pack_record *record, const struct version *versi
 {
 	return record->held == PACK_REFLINK
 		       ? record->before.size_bytes == version->size_bytes
-		       : (record->held == PACK_INLINE || record->held == PACK_COPY) &&
+		       : ((record->held == PACK_INLINE && !record->content_unit_1) ||
+			  record->held == PACK_COPY) &&
 				 version_equal(&record->version, version);
 }
 

@@ -16,6 +16,7 @@ enum {
 	LEAST_BYTES = 65536,
 	SHARE = 64, /* of what the session keeps: what is allocated and not used yet */
 	ROUNDED_BYTES = 4096,
+	READY_BYTES = 32768, /* whose pages are there before they are written to */
 };
 
 static struct {
@@ -24,6 +25,7 @@ static struct {
 	uint32_t failed;
 	uint64_t session;  /* when its segment was created */
 	uint64_t from, to; /* places */
+	uint64_t ready;    /* likewise: up to here the pages are there */
 	char *bytes;       /* NULL: none is mapped */
 } window;
 
@@ -91,7 +93,21 @@ static bool map_from(const struct segment *segment, uint64_t place, uint64_t siz
 	window.session = segment->header->created_realtime_ns;
 	window.from = from;
 	window.to = to;
+	window.ready = place;
 	return true;
+}
+
+/* A fault a page takes more than one call for several.  Where the kernel does not know it, each page is a fault. */
+static void make_ready(uint64_t place, uint64_t size_bytes)
+{
+	uint64_t from = (window.ready > place ? window.ready : place) &
+			~(uint64_t)(ROUNDED_BYTES - 1);
+	uint64_t bytes = size_bytes > READY_BYTES ? size_bytes : READY_BYTES;
+	uint64_t to = from + bytes < window.to ? from + bytes : window.to;
+
+	(void)sys_call3(SYS_madvise, (long)(window.bytes + (from - window.from)), (long)(to - from),
+			MADV_POPULATE_WRITE);
+	window.ready = to;
 }
 
 /* Is it time to map some?  Not for a few records, nor again and again where that fails. */
@@ -114,6 +130,8 @@ char *pack_window_acquire(const struct segment *segment, uint64_t place, uint64_
 		window.failed = !is_there;
 		window.passed = 0;
 	}
+	if (is_there && may_map && place + size_bytes > window.ready)
+		make_ready(place, size_bytes);
 	if (is_there)
 		return window.bytes + (place - window.from);
 	pack_window_release();

@@ -8,6 +8,7 @@
 
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_code.h"
+#include "tracker/content/pack_known.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/content/pack_room.h"
 #include "tracker/content/pack_texts.h"
@@ -22,9 +23,9 @@ struct draft {
 	struct pack_record record;
 	const struct segment *segment;
 	uint64_t key;
-	const char *path, *other;
-	size_t path_bytes,
-		other_bytes; /* of these; the record has none where they stand elsewhere */
+	const char *path, *other, *content; /* content: NULL: it is not in memory */
+	size_t path_bytes, other_bytes,
+		content_bytes; /* of these; the record has none where they stand elsewhere */
 	_Alignas(struct pack_head) unsigned char code
 		[PACK_CODE_BYTES_MAX]; /* head and fields, but for the hash of a content */
 	int part;                      /* descriptor; -1: none */
@@ -63,25 +64,31 @@ static size_t cut(const char *text, uint32_t *flags)
 	return PACK_PATH_BYTES_MAX;
 }
 
-/* Reserves a record's place, where it may name the places of its paths. */
+/* Reserves a record's place, where it may name the places of its paths and its content. */
 static void reserve_record(const struct segment *segment, struct draft *draft, int64_t part)
 {
 	struct pack_record *record = &draft->record;
 
 	record->path_bytes = (uint16_t)(record->path_unit_1 ? 0 : draft->path_bytes);
 	record->other_bytes = (uint16_t)(record->other_unit_1 ? 0 : draft->other_bytes);
+	record->content_bytes = (uint32_t)(record->content_unit_1 ? 0 : draft->content_bytes);
 	record->code_bytes = (uint32_t)pack_encode(record, draft->code);
 	record->size_bytes = (uint32_t)pack_size_bytes(record->code_bytes, record->path_bytes,
 						       record->other_bytes, record->content_bytes);
 	record->place = reserve(segment, record->size_bytes, part);
 }
 
-/* A place that stands for a text; 0: there is none in that part. */
-static uint32_t unit_of(uint64_t text_place, int64_t part)
+/* A place that stands for a text or a content; 0: there is none in that part. */
+static uint32_t unit_of(uint64_t place, int64_t part)
 {
-	return text_place == PACK_NO_PLACE || pack_part_of(text_place) != part
+	return place == PACK_NO_PLACE || pack_part_of(place) != part
 		       ? 0
-		       : (uint32_t)(text_place % PACK_PART_BYTES / PACK_UNIT_BYTES) + 1;
+		       : (uint32_t)(place % PACK_PART_BYTES / PACK_UNIT_BYTES) + 1;
+}
+
+static bool may_be_known(const struct draft *draft)
+{
+	return draft->content && draft->content_bytes >= PACK_KNOWN_BYTES_MIN;
 }
 
 static void find_place(const struct segment *segment, struct draft *draft)
@@ -93,18 +100,21 @@ static void find_place(const struct segment *segment, struct draft *draft)
 
 	record->path_unit_1 = unit_of(path, part);
 	record->other_unit_1 = unit_of(other, part);
-	bool elsewhere = record->path_unit_1 || record->other_unit_1;
+	if (may_be_known(draft))
+		record->content_unit_1 = unit_of(
+			pack_known_find(segment, (uint32_t)part, &record->version, draft->content),
+			part);
+	bool elsewhere = record->path_unit_1 || record->other_unit_1 || record->content_unit_1;
 	reserve_record(segment, draft, elsewhere ? part : (int64_t)ANY_PART);
 	if (record->place == PACK_NO_PLACE) { /* in the next part those places mean others */
-		record->path_unit_1 = record->other_unit_1 = 0;
+		record->path_unit_1 = record->other_unit_1 = record->content_unit_1 = 0;
 		reserve_record(segment, draft, ANY_PART);
 	}
 }
 
-/* Fills in a draft and reserves its place.  version: of a content that is in memory; NULL: none, or it is to be read:
- * REFLINK may become COPY then. */
+/* Fills in a draft and reserves its place.  content: NULL: none, or it is to be read: REFLINK may become COPY then. */
 static void start_draft(const struct segment *segment, const struct pack_note *note,
-			enum pack_held held, size_t content_bytes, const struct version *version,
+			enum pack_held held, const void *content, size_t content_bytes,
 			struct draft *draft)
 {
 	uint32_t flags = note->flags;
@@ -113,12 +123,13 @@ static void start_draft(const struct segment *segment, const struct pack_note *n
 	draft->key = note->key;
 	draft->path = note->path;
 	draft->other = note->other;
+	draft->content = content;
+	draft->content_bytes = content_bytes;
 	draft->path_bytes = cut(note->path, &flags);
 	draft->other_bytes = cut(note->other, &flags);
 	draft->part = -1;
 	draft->memory = NULL;
 	draft->record = (struct pack_record){
-		.content_bytes = (uint32_t)content_bytes,
 		.kind = (uint8_t)note->kind,
 		.held = (uint8_t)held,
 		.reason = (uint8_t)note->reason,
@@ -132,8 +143,8 @@ static void start_draft(const struct segment *segment, const struct pack_note *n
 		.before = note->before,
 		.version = { .size_bytes = held == PACK_INLINE ? content_bytes : 0 },
 	};
-	if (version)
-		draft->record.version = *version;
+	if (held == PACK_INLINE && content)
+		draft->record.version = version_of_bytes(content, content_bytes);
 	find_place(segment, draft);
 }
 
@@ -150,6 +161,10 @@ static void set_version(struct draft *draft, const struct version *version)
 /* Writes at an offset of the record, whole. */
 static int write_at(const struct draft *draft, const char *bytes, size_t size_bytes, size_t offset)
 {
+	if (draft->memory) {
+		memcpy(draft->memory + offset, bytes, size_bytes);
+		return 0;
+	}
 	return sys_write_aside(draft->part, bytes, size_bytes,
 			       (off_t)(draft->record.place % PACK_PART_BYTES + offset));
 }
@@ -273,22 +288,27 @@ static uint64_t finish_draft(const struct segment *segment, const struct draft *
 	pack_add_bytes(segment, draft->record.size_bytes);
 	if (draft->record.path_bytes)
 		pack_texts_note(segment, draft->path, draft->path_bytes, draft->record.place);
+	if (draft->record.content_bytes && may_be_known(draft))
+		pack_known_note(segment, &draft->record.version, draft->record.place);
 	return draft->record.place;
+}
+
+/* A record whose content is in memory.  ret_draft: finish_draft() it. */
+static int write_record(const struct segment *segment, const struct pack_note *note,
+			enum pack_held held, const void *content, size_t content_bytes,
+			struct draft *ret_draft)
+{
+	start_draft(segment, note, held, content, content_bytes, ret_draft);
+	int error = open_part(segment, ret_draft);
+	return error < 0 ? error : write_draft(ret_draft, content, ret_draft->record.content_bytes);
 }
 
 uint64_t pack_write(const struct segment *segment, const struct pack_note *note,
 		    enum pack_held held, const void *content, size_t content_bytes)
 {
-	struct version version;
 	struct draft draft;
+	int error = write_record(segment, note, held, content, content_bytes, &draft);
 
-	if (held == PACK_INLINE)
-		version = version_of_bytes(content, content_bytes);
-	start_draft(segment, note, held, content_bytes, held == PACK_INLINE ? &version : NULL,
-		    &draft);
-	int error = open_part(segment, &draft);
-	if (error == 0)
-		error = write_draft(&draft, content, content_bytes);
 	return finish_draft(segment, &draft, error);
 }
 
@@ -321,21 +341,7 @@ static enum pack_reason reason_of(int error)
 
 /* ---- small contents: behind the record ---- */
 
-/* Reads what the file holds to where it stands behind the record.  -EAGAIN: it is not what it was. */
-static int read_inline(struct draft *draft, int fd)
-{
-	const struct pack_record *record = &draft->record;
-	char *content = draft->memory + pack_content_offset(record);
-	ssize_t got = sys_pread_all(fd, content, record->content_bytes, 0);
-
-	if (got != (ssize_t)record->content_bytes)
-		return got < 0 ? (int)got : -EAGAIN;
-	struct version version = version_of_bytes(content, (uint64_t)got);
-	set_version(draft, &version);
-	return write_draft(draft, NULL, 0);
-}
-
-/* Copies what the file holds behind the record, piece by piece.  -EAGAIN: likewise. */
+/* Copies what the file holds behind the record, piece by piece.  -EAGAIN: it is not what it was. */
 static int copy_inline(struct draft *draft, int fd, char *chunk, size_t chunk_bytes)
 {
 	const struct pack_record *record = &draft->record;
@@ -352,14 +358,8 @@ static int copy_inline(struct draft *draft, int fd, char *chunk, size_t chunk_by
 			continue;
 		if (got <= 0)
 			return got < 0 ? (int)got : -EAGAIN;
-		/* of one piece: with the record, by one call */
-		if ((size_t)got == record->content_bytes) {
-			version = version_of_bytes(chunk, (uint64_t)got);
-			set_version(draft, &version);
-			return write_draft(draft, chunk, (size_t)got);
-		}
 		version_stream_add(&stream, chunk, (uint64_t)got);
-		int error = done == 0 ? start_in_part(draft) : 0;
+		int error = done == 0 && !draft->memory ? start_in_part(draft) : 0;
 		if (error == 0)
 			error = write_at(draft, chunk, (size_t)got, offset + done);
 		if (error < 0)
@@ -379,27 +379,45 @@ static __attribute__((noinline)) int copy_inline_on_stack(struct draft *draft, i
 	return copy_inline(draft, fd, chunk, sizeof(chunk));
 }
 
+/* Read first, and written to where it goes only if it stands nowhere yet.  -EAGAIN: likewise. */
+static int keep_chunk(const struct segment *segment, const struct pack_note *note, int fd,
+		      char *chunk, struct draft *draft)
+{
+	size_t size_bytes = note->before.size_bytes;
+	ssize_t got = sys_pread_all(fd, chunk, size_bytes, 0);
+
+	draft->memory = NULL;
+	draft->part = -1;
+	if (got != (ssize_t)size_bytes)
+		return got < 0 ? (int)got : -EAGAIN;
+	return write_record(segment, note, PACK_INLINE, chunk, size_bytes, draft);
+}
+
+static int keep_whole(const struct segment *segment, const struct pack_note *note, int fd,
+		      char *chunk, struct draft *draft)
+{
+	start_draft(segment, note, PACK_INLINE, NULL, note->before.size_bytes, draft);
+	int error = open_part(segment, draft);
+	if (error < 0)
+		return error;
+	return chunk ? copy_inline(draft, fd, chunk, CHUNK_BYTES) : copy_inline_on_stack(draft, fd);
+}
+
 static int keep_inline(const struct segment *segment, const struct pack_note *note, int fd,
 		       uint64_t *ret_place)
 {
 	struct draft draft;
+	char *chunk = chunk_acquire();
+	int error = chunk && note->before.size_bytes <= CHUNK_BYTES
+			    ? keep_chunk(segment, note, fd, chunk, &draft)
+			    : keep_whole(segment, note, fd, chunk, &draft);
 
-	start_draft(segment, note, PACK_INLINE, note->before.size_bytes, NULL, &draft);
-	int error = open_part(segment, &draft);
-	if (error == 0 && draft.memory) {
-		error = read_inline(&draft, fd);
-	} else if (error == 0) {
-		char *chunk = chunk_acquire();
-		error = chunk ? copy_inline(&draft, fd, chunk, CHUNK_BYTES)
-			      : copy_inline_on_stack(&draft, fd);
-		chunk_release(chunk);
-	}
-	if (error < 0) {
+	if (error < 0)
 		close_part(&draft);
-		return error;
-	}
-	*ret_place = finish_draft(segment, &draft, 0);
-	return 0;
+	else
+		*ret_place = finish_draft(segment, &draft, 0);
+	chunk_release(chunk);
+	return error;
 }
 
 /* ---- large contents: files of their own ---- */
@@ -518,7 +536,7 @@ uint64_t pack_keep(const struct segment *segment, const struct pack_note *note, 
 		error = keep_inline(segment, note, fd, &place);
 	} else if (error == 0) {
 		struct draft draft;
-		start_draft(segment, note, PACK_REFLINK, 0, NULL, &draft);
+		start_draft(segment, note, PACK_REFLINK, NULL, 0, &draft);
 		error = fill_file(segment, &draft, fd);
 		error = finish_file(segment, &draft, error, &place);
 	}
@@ -536,7 +554,7 @@ uint64_t pack_link(const struct segment *segment, const struct pack_note *note, 
 
 	if (pack_make_room(segment, note->before.size_bytes) < 0)
 		return PACK_NO_PLACE;
-	start_draft(segment, note, PACK_LINK, 0, NULL, &draft);
+	start_draft(segment, note, PACK_LINK, NULL, 0, &draft);
 	int own_directory = pack_open_files(segment, draft.record.place, own_name);
 	if (own_directory < 0)
 		return PACK_NO_PLACE;

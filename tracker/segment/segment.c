@@ -25,6 +25,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_REMEMBERED] = sizeof(struct remembered_slot),
 	[TABLE_UNREPORTED] = sizeof(struct unreported_slot),
 	[TABLE_KEPT] = sizeof(uint64_t),
+	[TABLE_KNOWN] = sizeof(uint64_t),
 };
 
 enum {

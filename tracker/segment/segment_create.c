@@ -44,6 +44,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_REMEMBERED] = 256,
 		[TABLE_UNREPORTED] = UNREPORTED_MAX,
 		[TABLE_KEPT] = settings->session_files * 2,
+		[TABLE_KNOWN] = 8192, /* one for 2 KiB of a part of the packs */
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
 				  header->contents_path_bytes + header->undo_path_bytes) +

@@ -55,7 +55,9 @@ static struct pack_record random_record(unsigned *seed)
 		record.version = (struct version){ .size_bytes = number(seed),
 						   .high = number(seed),
 						   .low = number(seed) };
-	if (record.held == PACK_INLINE)
+	if (record.held == PACK_INLINE && rand_r(seed) % 2)
+		record.content_unit_1 = (uint32_t)(number(seed) % (1 << 22));
+	if (record.held == PACK_INLINE && !record.content_unit_1)
 		record.content_bytes = (uint32_t)(number(seed) % (PACK_INLINE_BYTES_MAX + 1));
 	return record;
 }
