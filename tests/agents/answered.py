@@ -4,7 +4,6 @@ Each row is one tool call; the model server's log says what the model was given 
 external program, and read in part; afterwards the agent works on what it was given.
 """
 import os
-import re
 
 from agents import bare_lines, write_file
 from hooked import LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
