@@ -49,6 +49,9 @@ ALL = {
     "undo room supervised": Goal("undo by the supervisor, room", "≤ 1.1 × the bytes destroyed", 1.1, "supervise", "store to destroyed"),
     "undo plan time": Goal("undo, a plan for 10⁵ files", "≤ 5 s", 5, "substitute", "plan_s"),
     "undo plan memory": Goal("undo, a plan for 10⁵ files, memory", "≤ 200 MB", 200, "substitute", "plan_mb"),
+    "hook": Goal("a hook of an agent, in a session", "≤ `sh -c :` + 5 ms", 5, "substitute", "more_ms"),
+    "hook outside": Goal("a hook of an agent, outside of a session", "≤ `sh -c :` + 5 ms", 5, "substitute", "more_outside_ms"),
+    "hook loaded": Goal("a hook of an agent, all processors busy, 99 of 100", "≤ those of `sh -c :` + 25 ms", 25, "substitute", "more_loaded_p99_ms"),
     "undo doing": Goal("undo, 10⁵ files brought back", "≤ 200 µs each: 5,000 a second", 200, "substitute", "us_each"),
 }
 

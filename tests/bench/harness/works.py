@@ -16,6 +16,7 @@ GROUPS = {
     "undo": "Kept for undo",
     "data": "Large data",
     "agent": "An agent's day",
+    "hooks": "Hooks of agents",
     "journal": "The journal",
     "tables": "The tables",
     "supervise": "The supervisor",
