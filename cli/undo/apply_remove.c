@@ -106,6 +106,21 @@ int apply_rmdir(struct doing *doing)
 	return error;
 }
 
+/* What has the new name goes back where it is not what was to be renamed: an external program edited it, or put
+ * another file in its place. */
+static int move_back(struct doing *doing, const char *from, const char *to,
+		     const struct pack_state *state)
+{
+	struct pack_state moved;
+
+	if (place_state(&doing->applying->places, to, &moved) < 0)
+		return DOING_CHANGED;
+	if (place_is_same(&moved, state))
+		return DOING_DONE;
+	int error = apply_rename(&doing->applying->places, to, from);
+	return error ? error : DOING_CHANGED;
+}
+
 static int move(struct doing *doing, const char *from, const char *to,
 		const struct pack_state *state)
 {
@@ -116,7 +131,9 @@ static int move(struct doing *doing, const char *from, const char *to,
 
 	if (error == 0) {
 		error = apply_rename(&doing->applying->places, from, to);
-		if (error < 0)
+		if (error == 0)
+			error = move_back(doing, from, to, state);
+		if (error != DOING_DONE)
 			operation_log_fail(&doing->applying->log, &note, 1);
 	}
 	/* What is below it has other paths from now on. */

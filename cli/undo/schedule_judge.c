@@ -69,6 +69,21 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 	       making_is_alike(making, was, now, change->path);
 }
 
+/* An external program may have set the modification time back behind its edit. */
+static bool has_left_content(const struct making *making, const struct tree_change *change)
+{
+	const struct tree_record *left = change->left_content;
+
+	if (!left || !S_ISREG(change->after.mode) || !left->before.size_bytes)
+		return true;
+	const struct tree_entry entry = { .mode = left->before.mode,
+					  .size_bytes = left->before.size_bytes,
+					  .content = TREE_KEPT,
+					  .version = left->version,
+					  .record = left };
+	return making_has_content(making, &entry, change->path);
+}
+
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
 {
 	bool force = making->options->force;
@@ -86,7 +101,7 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 		return FATE_LEFT + SCHEDULE_CONFLICT;
 	if (!change->before.known || change->before.content == TREE_LOST)
 		return FATE_LEFT + SCHEDULE_LOST;
-	if (change->left == TREE_CHANGED_SINCE && !force)
+	if (!force && (change->left == TREE_CHANGED_SINCE || !has_left_content(making, change)))
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
 	return making_is_sound(making, &change->before) ? FATE_OPEN : FATE_LEFT + SCHEDULE_DAMAGED;
 }

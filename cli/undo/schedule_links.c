@@ -98,6 +98,14 @@ static const struct tree_entry *wanted_of(const struct tree_entry *const *wanted
 	return NULL;
 }
 
+/* Was it judged already that it is left as it is? */
+static bool is_judged_left(const struct making *making, const char *path)
+{
+	const struct tree_change *change = making_find(making, path);
+
+	return change && making->fates[change - making->changes->changes] >= FATE_LEFT;
+}
+
 /* A name that no record is about, of a file that is wanted: it becomes what it was, and the others links
  * to it.  What an external program changed is left. */
 static int add_found(struct making *making, const char *path, const struct tree_entry *wanted)
@@ -108,8 +116,8 @@ static int add_found(struct making *making, const char *path, const struct tree_
 	size_t count = names->count;
 	bool as_left;
 
-	if (!final_path(making, path, final, sizeof(final)))
-		return 0; /* it will not be there */
+	if (is_judged_left(making, path) || !final_path(making, path, final, sizeof(final)))
+		return 0; /* or it will not be there */
 	int error = tree_changes_disk(making->changes, path, wanted->ctime_ns, &found, &as_left);
 	if (error < 0 || !found.exists)
 		return error;

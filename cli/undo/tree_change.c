@@ -157,6 +157,9 @@ static void judge_left(const struct reading *reading, const struct found *items,
 		change->left = TREE_CHANGED_SINCE;
 	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;
+	if (expected && !reading->base && change->left == TREE_AS_LEFT && inode && inode->left &&
+	    inode->left->ctime_ns != change->after.ctime_ns)
+		change->left_content = inode->left_content;
 }
 
 /* What was there before, and has no node, may have gone along with a directory: it comes back with it. */

@@ -36,6 +36,9 @@ struct tree_change {
 	/* The range selects records: later ones that it does not select changed it, too. */
 	bool conflict;
 	enum tree_left left; /* is what is on disk what the session left? */
+	/* AS_LEFT by size and times alone, ctime not among them: the record that has the content that it was left
+	 * with; NULL: nothing to compare */
+	const struct tree_record *left_content;
 	/* Only its metadata changed, and of that these: bits of 1 << enum pack_metadata. */
 	unsigned metadata;
 	bool same_content; /* the bytes are certainly the same; not set for what moved and was not opened */

@@ -49,6 +49,16 @@ static void note_left(struct tree_inode *inode, const struct pack_state *state, 
 	inode->is_exact = is_exact;
 }
 
+/* The content that a file was left with is that of a state with the same size and time. */
+static void note_left_content(struct tree_inode *inode, const struct tree_record *record)
+{
+	const struct pack_state *left = inode->left, *state = &record->before;
+
+	if (left && !inode->left_content && record->held == PACK_INLINE &&
+	    left->size_bytes == state->size_bytes && left->mtime_ns == state->mtime_ns)
+		inode->left_content = record;
+}
+
 static void note_changed(struct tree_inode *inode)
 {
 	inode->changed = inode->changed || !inode->left;
@@ -412,6 +422,7 @@ static int note_after(struct tree_walk *walk, const struct tree_record *record)
 		note_changed(inode); /* what goes on writing to it is not seen */
 	else
 		note_left(inode, &record->before, true);
+	note_left_content(inode, record);
 	node->boundary = record->boundary;
 	/* Of two that had a file of this name open at once, one may have inspected another one earlier. */
 	if (node->state == TREE_INHERITS &&

@@ -14,6 +14,7 @@
 #include "shim/keep/keep_name.h"
 #include "shim/keep/scratch.h"
 #include "shim/keep/step.h"
+#include "shim/start/compat.h"
 #include "shim/supervise/kept_call.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/written.h"
@@ -92,6 +93,13 @@ bool keeping_is_on(const struct supervision *supervision, const struct target *t
 	       step_keeps(supervision->segment, &target->request.context);
 }
 
+/* What was closed before it is on record before it. */
+static void begin_boundary(const struct supervision *supervision)
+{
+	written_tend(supervision->segment);
+	pack_raise_boundary(supervision->segment);
+}
+
 void keeping_starts(const struct supervision *supervision, struct target *target)
 {
 	const struct context *context = &target->request.context;
@@ -102,13 +110,13 @@ void keeping_starts(const struct supervision *supervision, struct target *target
 	target->is_step = keeping_is_on(supervision, target) &&
 			  step_begins(supervision->segment, target->process, context, ends_capture);
 	if (target->is_step)
-		pack_raise_boundary(supervision->segment);
+		begin_boundary(supervision);
 }
 
 void keeping_ends(const struct supervision *supervision, struct target *target)
 {
 	if (target->is_step && !target->is_fork)
-		pack_raise_boundary(supervision->segment);
+		begin_boundary(supervision);
 	target->is_step = false;
 }
 
@@ -175,8 +183,8 @@ static bool keep_places(const struct supervision *supervision, struct target *ta
 	bool moves = call->operation == OPERATION_RENAME;
 	char *from = moves ? path_of(supervision->segment, place) : NULL;
 	char *to = moves ? path_of(supervision->segment, other) : NULL;
-	if (from && to && !(call->flags & RENAME_EXCHANGE))
-		written_moves(supervision->segment, from, to);
+	if (from && to)
+		written_moves(supervision->segment, from, to, call->flags & RENAME_EXCHANGE);
 	free(to);
 	more.other = from;
 	keep_call_made(&keeper, call);
@@ -203,6 +211,7 @@ bool keeping_call(const struct supervision *supervision, struct target *target,
 
 	if (!kept_call_inspects(supervision))
 		return false;
+	written_tend(supervision->segment); /* what was closed before is on record before */
 	if (find_places(target, call, named, has_text ? NULL : other, &place, &other_place)) {
 		own.name = place.name;
 		if (!has_text)
@@ -230,7 +239,6 @@ static bool open_found(const struct keeper *keeper, struct target *target, struc
 {
 	struct kept_call more = { .was = name->state, .path = strdup(name->path) };
 
-	written_tend(keeper->segment); /* what was closed before is of before */
 	own->kept.place_1 = keep_changing(keeper, name, -1, 0) + 1;
 	if (!more.path)
 		return false;
@@ -244,16 +252,7 @@ static bool open_found(const struct keeper *keeper, struct target *target, struc
 	return kept_call_note(target, tid, own, &more);
 }
 
-/* Does a symbolic link lead to nothing?  Where the process has another root that is not known. */
-static bool leads_nowhere(const struct target *target, const struct place *place)
-{
-	const struct call_name followed = { place->text, place->fd, true };
-	struct pack_state state;
-
-	return !target->root && keep_name_state(&followed, &state) == -ENOENT;
-}
-
-/* Nothing is there.  What is made behind a symbolic link has another name, which is known later. */
+/* Nothing is there. */
 static bool open_new(const struct keeper *keeper, struct target *target, struct call *own,
 		     pid_t tid, const struct keep_name *name)
 {
@@ -262,12 +261,10 @@ static bool open_new(const struct keeper *keeper, struct target *target, struct 
 
 	if (!more.path)
 		return false;
-	if (!own->is_template) {
-		made.before.mode = S_IFREG;
-		own->kept.place_1 = pack_write(keeper->segment, &made, PACK_NOT_TAKEN, NULL, 0) + 1;
-		if (!is_emptied_alone(own))
-			written_opens(keeper, more.path, NULL);
-	}
+	made.before.mode = S_IFREG;
+	own->kept.place_1 = pack_write(keeper->segment, &made, PACK_NOT_TAKEN, NULL, 0) + 1;
+	if (!is_emptied_alone(own))
+		written_opens(keeper, more.path, NULL);
 	return kept_call_note(target, tid, own, &more);
 }
 
@@ -281,15 +278,52 @@ static bool open_named(const struct supervision *supervision, struct target *tar
 
 	keep_name_find(&keeper, &place->name, false, &name);
 	if (name.path && !name.is_excluded) {
-		own->is_template = name.is_there && S_ISLNK(name.state.mode) && !only_new &&
-				   (own->flags & O_CREAT) && leads_nowhere(target, place);
 		if (name.is_there && S_ISREG(name.state.mode) && !only_new)
 			is_kept = open_found(&keeper, target, own, tid, &name);
-		else if (own->is_template || (!name.is_there && (own->flags & O_CREAT)))
+		else if (!name.is_there && (own->flags & O_CREAT))
 			is_kept = open_new(&keeper, target, own, tid, &name);
 	}
 	keep_name_release(&name);
 	return is_kept;
+}
+
+/* Goes on from a symbolic link that leads nowhere to the name that would be made.  False: there is none. */
+static bool follow_links(struct place *place)
+{
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_NO_MAGICLINKS };
+	enum { LINKS_MAX = 40 };
+	char text[PATH_MAX];
+
+	for (int i = 0; i < LINKS_MAX; i++) {
+		ssize_t length = readlinkat(place->fd, place->text, text, sizeof(text) - 1);
+		if (length < 0)
+			return true;
+		text[length] = '\0';
+		const char *base = path_base(text);
+		if (!*base || strlen(base) > NAME_MAX || strcmp(base, ".") == 0 ||
+		    strcmp(base, "..") == 0)
+			return false;
+		(void)strcpy(place->text, base);
+		text[base - text] = '\0';
+		int fd = (int)sys_call6(SYS_openat2, place->fd, (long)(text[0] ? text : "."),
+					(long)&how, sizeof(how), 0, 0);
+		drop(place);
+		place->fd = fd;
+		if (fd < 0)
+			return false;
+		place->name = (struct call_name){ place->text, fd, false };
+	}
+	return false;
+}
+
+/* The name that an open makes is behind a symbolic link where it is one.  In another root links begin elsewhere. */
+static bool find_made(const struct target *target, const struct call *call, struct place *place)
+{
+	const uint32_t ONLY_NEW = O_CREAT | O_EXCL;
+	bool follows = call->name.follows && (call->flags & ONLY_NEW) == O_CREAT;
+
+	return !follows || target->root || follow_links(place);
 }
 
 bool keeping_open(const struct supervision *supervision, struct target *target,
@@ -301,8 +335,9 @@ bool keeping_open(const struct supervision *supervision, struct target *target,
 
 	if (!kept_call_inspects(supervision))
 		return false;
+	written_tend(supervision->segment);
 	if (find_file(target, named, call->name.follows, &place) ||
-	    find_name(target, named, &place))
+	    (find_name(target, named, &place) && find_made(target, call, &place)))
 		is_kept = open_named(supervision, target, &own, named->tid, &place);
 	drop(&place);
 	inspection_finish();

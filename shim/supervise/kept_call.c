@@ -171,23 +171,6 @@ static bool is_as_left(const struct kept_call *kept, const struct pack_state *no
 	}
 }
 
-/* A file that was made behind a symbolic link that led nowhere: its name is known only now. */
-static void record_made(const struct keeper *keeper, const struct kept_call *kept)
-{
-	const struct call_name link = { .path = kept->path,
-					.directory = AT_FDCWD,
-					.follows = true };
-	struct keep_name name;
-
-	keep_name_find(keeper, &link, false, &name);
-	if (name.path && name.is_there && !name.is_excluded && S_ISREG(name.state.mode)) {
-		struct pack_note note = keep_note(keeper, PACK_CREATED, &name);
-		note.before = (struct pack_state){ .mode = S_IFREG };
-		(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
-	}
-	keep_name_release(&name);
-}
-
 static void finish_made(const struct keeper *keeper, const struct kept_call *kept)
 {
 	const struct call_name name = { .path = kept->path, .directory = AT_FDCWD };
@@ -198,10 +181,7 @@ static void finish_made(const struct keeper *keeper, const struct kept_call *kep
 	if (kept->call.kept.moves)
 		keep_directory_moved(keeper->segment);
 	if (kept->call.operation == OPERATION_OPEN) {
-		if (kept->call.is_template)
-			record_made(keeper, kept);
-		else
-			written_opened(keeper->segment, kept->path);
+		written_opened(keeper->segment, kept->path, now.ino);
 	} else if (kept->call.kept.leaves) {
 		keep_name_moved(keeper->segment, kept->path);
 	} else if (kept->call.kept.stamps && now.ino && is_as_left(kept, &now)) {
@@ -212,8 +192,8 @@ static void finish_made(const struct keeper *keeper, const struct kept_call *kep
 static void finish_failed(const struct keeper *keeper, struct kept_call *kept)
 {
 	/* What was not made is not there in any case, and may have been removed since. */
-	if (kept->call.operation == OPERATION_OPEN && !kept->call.is_template)
-		written_opens_not(kept->path);
+	if (kept->call.operation == OPERATION_OPEN)
+		written_opens_not(keeper->segment, kept->path);
 	if (kept->call.operation != OPERATION_OPEN || kept->was.ino) {
 		kept->call.error = -1;
 		keep_call_came_back(keeper, &kept->call);

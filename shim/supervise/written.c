@@ -30,7 +30,8 @@ struct written {
 	struct written *next;      /* in its bucket */
 	int watch;                 /* of its directory; -1: none */
 	unsigned opens;            /* whose close was not seen yet */
-	unsigned others;           /* the same of files that had the name before */
+	unsigned pending;          /* of these, which may not be made yet */
+	bool is_unsure;            /* a close was one of several, and some were pending */
 	uint64_t ino;              /* 0: made by the open: not known yet */
 	bool is_new;               /* made by the first of them */
 	bool is_continued;         /* the first of them found it as the session had left it */
@@ -95,7 +96,7 @@ static void forget_closed(void)
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written **at = &files.buckets[i]; *at;) {
 			int watch = (*at)->watch;
-			if ((*at)->opens || (*at)->others) {
+			if ((*at)->opens) {
 				at = &(*at)->next;
 				continue;
 			}
@@ -132,16 +133,20 @@ static int watch_directory(const char *path)
 		return -1;
 	memcpy(directory, path, length - 1);
 	directory[length - 1] = '\0';
-	return inotify_add_watch(files.events, directory, IN_CLOSE_WRITE | IN_ONLYDIR);
+	/* what has lost its name is not reported by it: another file may have it by then */
+	return inotify_add_watch(files.events, directory,
+				 IN_CLOSE_WRITE | IN_ONLYDIR | IN_EXCL_UNLINK);
 }
 
 /* ---- records ---- */
 
+/* False: the file has lost its name, or another one has it. */
 static bool state_of(const struct written *file, struct pack_state *ret_state)
 {
 	const struct call_name name = { .path = file->path, .directory = AT_FDCWD };
 
-	return keep_name_state(&name, ret_state) == 0 && S_ISREG(ret_state->mode);
+	return keep_name_state(&name, ret_state) == 0 && S_ISREG(ret_state->mode) &&
+	       (!file->ino || file->ino == ret_state->ino);
 }
 
 static void record(const struct segment *segment, const struct written *file,
@@ -196,13 +201,12 @@ static void closed(const struct segment *segment, struct written *file)
 	struct pack_state state;
 
 	bool is_there = state_of(file, &state);
-	bool is_open = is_there && (file->opens > 1 || file->others) &&
-		       is_open_by_any(file, &state);
-	if (file->others && (!file->opens || is_open)) {
-		file->others--;
-	} else if (file->opens) {
+	if (file->opens) {
 		/* the kernel makes one event of several closes that were not read yet */
-		file->opens = is_open ? file->opens - 1 : 0;
+		bool is_last = file->opens == 1 || !is_there;
+		bool is_open = !is_last && is_open_by_any(file, &state);
+		file->is_unsure = !is_last && !is_open && file->pending;
+		file->opens = is_open || file->is_unsure ? file->opens - 1 : 0;
 		if (!is_there)
 			return;
 		file->left = state;
@@ -299,17 +303,18 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 	if (!file)
 		file = add(path);
 	if (file) {
-		if (!ino || (file->ino && file->ino != ino)) {
-			file->others += file->opens;
+		bool is_other = file->ino && file->ino != ino;
+		if (is_other) { /* than had the name before */
 			file->opens = 0;
 			file->left = (struct pack_state){ .ino = 0 };
 		}
 		if (!file->opens)
-			file->is_continued = found && !file->others && keep_is_as_left(found);
+			file->is_continued = found && keep_is_as_left(found);
+		file->is_new = !ino || (file->is_new && file->opens);
 		file->ino = ino;
 		file->watch = watch_directory(path);
 		file->openers[file->opens++ % OPENERS] = keeper->pid;
-		file->is_new = !ino;
+		file->pending++;
 		file->process = keeper->process;
 		file->pid = keeper->pid;
 		file->boundary = __atomic_load_n(&keeper->segment->header->undo_boundary,
@@ -318,19 +323,41 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 	(void)pthread_mutex_unlock(&files.lock);
 }
 
-void written_opens_not(const char *path)
+/* Closes of which the kernel made one event are over where nothing has the file open any more. */
+static void settle(struct written *file)
+{
+	struct pack_state state;
+
+	if (file->pending)
+		file->pending--;
+	if (file->pending || !file->is_unsure)
+		return;
+	if (!state_of(file, &state) || !is_open_by_any(file, &state))
+		file->opens = 0;
+	file->is_unsure = false;
+}
+
+void written_opens_not(const struct segment *segment, const char *path)
 {
 	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
 	struct written **at = find(path);
-	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino && !(*at)->others)
+	if (*at)
+		settle(*at);
+	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
 		drop(at);
 	(void)pthread_mutex_unlock(&files.lock);
 }
 
-void written_opened(const struct segment *segment, const char *path)
+void written_opened(const struct segment *segment, const char *path, uint64_t ino)
 {
 	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
 	struct written *file = *find(path);
+	if (file && file->opens && !file->ino)
+		file->ino = ino;
+	if (file)
+		settle(file);
 	if (file && file->opens && file->watch < 0) { /* its close will not be seen */
 		record_unknown(segment, file);
 		file->opens = 0;
@@ -358,57 +385,71 @@ static const char *behind(const char *path, const char *above)
 		       : NULL;
 }
 
-/* watch: of the directory that it is in then. */
-static void move_file(struct written **at, const char *path, int watch)
-{
-	struct written was = { .next = NULL };
+/* A file that is to have another name. */
+struct moving {
+	struct moving *next;
+	struct written file; /* without its path */
+	char path[];
+};
 
-	was.opens = (*at)->opens;
-	was.ino = (*at)->ino;
-	was.is_new = (*at)->is_new;
-	was.process = (*at)->process;
-	was.pid = (*at)->pid;
-	memcpy(was.openers, (*at)->openers, sizeof(was.openers));
-	was.boundary = (*at)->boundary;
-	was.left = (*at)->left;
-	drop(at);
-	struct written **taken = find(path);
-	if (*taken) { /* what was there goes */
-		was.others = (*taken)->opens + (*taken)->others;
-		drop(taken);
-	}
-	struct written *file = add(path);
-	if (!file)
-		return;
-	file->watch = watch;
-	file->opens = was.opens;
-	file->others = was.others;
-	file->ino = was.ino;
-	file->is_new = was.is_new;
-	file->process = was.process;
-	file->pid = was.pid;
-	memcpy(file->openers, was.openers, sizeof(was.openers));
-	file->boundary = was.boundary;
-	file->left = was.left;
+static struct moving *moving_new(const struct written *file, const char *path, struct moving *next)
+{
+	struct moving *moving = malloc(sizeof(*moving) + strlen(path) + 1);
+
+	if (!moving)
+		return next; /* how it is left is not known then */
+	moving->next = next;
+	moving->file = *file;
+	strcpy(moving->path, path);
+	return moving;
 }
 
-void written_moves(const struct segment *segment, const char *from, const char *to)
+/* Takes the files at and below a name from the table, to be those of another name. */
+static struct moving *take(const char *from, const char *to, struct moving *list)
 {
 	char path[PATH_MAX];
-	const char *rest;
 
-	(void)pthread_mutex_lock(&files.lock);
-	read_events(segment);
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written **at = &files.buckets[i]; *at;) {
-			rest = (*at)->opens ? behind((*at)->path, from) : NULL;
-			if (rest &&
-			    snprintf(path, sizeof(path), "%s%s", to, rest) < (int)sizeof(path)) {
-				move_file(at, path, *rest ? (*at)->watch : watch_directory(path));
-			} else {
-				at = &(*at)->next;
+			struct written *file = *at;
+			const char *rest = file->opens ? behind(file->path, from) : NULL;
+			if (!rest ||
+			    snprintf(path, sizeof(path), "%s%s", to, rest) >= (int)sizeof(path)) {
+				at = &file->next;
+				continue;
 			}
+			if (!*rest)
+				file->watch = watch_directory(path);
+			list = moving_new(file, path, list);
+			drop(at);
 		}
+	return list;
+}
+
+static void put(struct moving *list)
+{
+	while (list) {
+		struct moving *moving = list;
+		struct written **taken = find(moving->path);
+		if (*taken) /* what was there goes */
+			drop(taken);
+		struct written *file = add(moving->path);
+		if (file) {
+			moving->file.next = file->next;
+			*file = moving->file;
+			strcpy(file->path, moving->path);
+		}
+		list = moving->next;
+		free(moving);
+	}
+}
+
+void written_moves(const struct segment *segment, const char *from, const char *to, bool exchanges)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
+	struct moving *list = take(from, to, NULL);
+	put(exchanges ? take(to, from, list) : list);
 	(void)pthread_mutex_unlock(&files.lock);
 }
 

@@ -23,13 +23,13 @@ int written_descriptor(void);
 /* written_opens(): a file is about to be opened for writing.  path: absolute, as the kernel knows it.  found: NULL: it
  * is not there yet.  written_opens_not(): it could not be. */
 void written_opens(const struct keeper *keeper, const char *path, const struct pack_state *found);
-void written_opens_not(const char *path);
+void written_opens_not(const struct segment *segment, const char *path);
 
-/* written_opened(): it was.  written_is_open(): is a close of it still to come?  written_moves(): a file or directory
- * is about to be renamed. */
-void written_opened(const struct segment *segment, const char *path);
+/* written_opened(): it was.  ino: what has the name then.  written_is_open(): is a close of it still to come?
+ * written_moves(): a file or directory is about to be renamed.  exchanges: the two change places. */
+void written_opened(const struct segment *segment, const char *path, uint64_t ino);
 bool written_is_open(const struct segment *segment, const char *path);
-void written_moves(const struct segment *segment, const char *from, const char *to);
+void written_moves(const struct segment *segment, const char *from, const char *to, bool exchanges);
 
 /* written_tend(): takes the events that there are.  written_finish(): all processes have ended: how files were left
  * whose close was not seen is not known. */

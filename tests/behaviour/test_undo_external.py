@@ -3,10 +3,11 @@
 This process is the external writer.  It edits while undo is stopped before one of its system calls (programs/helpers/stops_at.c).
 """
 import os
+import random
 import subprocess
 import unittest
 
-from harness import BUILD, SEEN, Session, short_form_by
+from harness import BUILD, LONG, SEEN, Session, short_form_by
 
 RENAMEAT2, FALLOCATE, FTRUNCATE = {"x86_64": (316, 285, 77)}.get(os.uname().machine, (276, 47, 46))
 STOPS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "stops_at")
@@ -121,11 +122,11 @@ class External(unittest.TestCase):
         return any(name.startswith(".seen-undo.") for name in os.listdir(os.path.dirname(path)))
 
     @staticmethod
-    def undo_and(session, act):
+    def undo_and(session, act, words=("undo", "--all")):
         """Calls act(number) before each system call; "kill" ends the undo there.  Returns its status and standard error."""
         go_in, go_out = os.pipe()
         line_in, line_out = os.pipe()
-        process = subprocess.Popen([STOPS_AT, str(go_in), str(line_out), ",".join(map(str, range(1, 20000))), SEEN, "undo", "--all", "--session",
+        process = subprocess.Popen([STOPS_AT, str(go_in), str(line_out), ",".join(map(str, range(1, 20000))), SEEN, *words, "--session",
                                     session.name], cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=(go_in, line_out))
         os.close(go_in)
@@ -152,6 +153,145 @@ class External(unittest.TestCase):
                     edit(path)
 
         return cls.undo_and(session, act)[0]
+
+
+RENAMES = {"x86_64": {82, 83, 84, 86, 87, 88, 263, 264, 265, 266, 285, 316}}.get(os.uname().machine, {33, 34, 35, 36, 37, 38, 47, 276})
+EDITS = int(os.environ.get("SEEN_TEST_UNDO_EDITS", "10000" if LONG else "40"))
+
+
+@short_form_by("preload")
+class Random(unittest.TestCase):
+    """Random edits of random files at random moments of undo and redo: each is there afterwards, as the external program left it.
+
+    SEEN_TEST_UNDO_SEED and SEEN_TEST_UNDO_EDITS in the environment choose another run."""
+    FILES = 12
+    COMMANDS = ("echo agent >> {}", "sed -i s/one/two/ {}", "rm {}", "rm {}; echo other > {}", "chmod 600 {}; echo x > {}", "mv {} {}.moved", "true",
+                "ln {} {}.linked; echo y >> {}", "rm {}; mkdir {}; echo z > {}/z", "rm {}; ln -s f0 {}", "cp {} {}.copy", "truncate -s 100 {}")
+
+    def setUp(self):
+        self.random = random.Random(int(os.environ.get("SEEN_TEST_UNDO_SEED", "1")))
+        self.serial = 0
+
+    def token(self):
+        self.serial += 1
+        return b"external %d\n" % self.serial
+
+    # Each makes an edit, and returns what is there then: bytes that are in the file, or None: nothing.  OSError: it could not.
+
+    def append(self, path):
+        text = self.token()
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK), "wb") as file:
+            file.write(text)
+        return text
+
+    def rewrite(self, path):
+        text = self.token()
+        with open(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK), "wb") as file:
+            file.write(text)
+        return text
+
+    def replace(self, path):
+        text = self.token()
+        External.store(path, text)
+        return text
+
+    def make(self, path):
+        text = self.token()
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(text)
+        return text
+
+    def same_size_and_time(self, path):
+        """Only the bytes, and ctime, tell it."""
+        state = os.lstat(path)
+        text = (b"ext%07d" % self.serial)
+        self.serial += 1
+        with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "wb") as file:
+            file.write(text)
+        os.utime(path, ns=(state.st_mtime_ns, state.st_mtime_ns))
+        return text
+
+    def remove(self, path):
+        os.unlink(path)
+        return None
+
+    EDITS = (append, append, rewrite, replace, replace, make, same_size_and_time, remove)
+
+    def edit(self, session, made, moment="before"):
+        path = session.path("f%d" % self.random.randrange(self.FILES)) + self.random.choice(("", "", "", ".moved", ".linked", ".copy"))
+        if path in made or os.path.isdir(path) or os.path.islink(path):
+            return
+        names = [path]
+        try:
+            state = os.lstat(path)
+            names = [other.path for other in os.scandir(session.workspace) if other.inode() == state.st_ino]
+        except FileNotFoundError:
+            pass
+        if any(name in made for name in names):
+            return
+        kind = self.random.choice(self.EDITS)
+        if kind is Random.same_size_and_time and moment != "before":
+            return  # a rename sets ctime, too
+        try:
+            made[path] = kind(self, path)
+            self.log.append((moment, kind.__name__, os.path.basename(path), made[path]))
+        except OSError:  # there was none, or the undo holds it just now
+            pass
+
+    def found(self, path):
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except IsADirectoryError:
+            return b""
+
+    def check(self, session, made, about):
+        for path, text in made.items():
+            there = self.found(path)
+            if there is None and text is None or None not in (there, text) and text in there:
+                continue
+            if text is None and not os.path.isfile(path):  # redo removed it, too, for what was there by its name
+                continue
+            where = [name for name in os.listdir(session.workspace) if text and text in (self.found(session.path(name)) or b"")]
+            # of a file that the session only renamed no content is on record: what tells nobody goes along with it
+            self.assertTrue([name for name in where if name.startswith(".seen-undo.") or text.startswith(b"ext0")],
+                            "%s: of the edit %r there is %r, it is in %r; %s" % (path, text, there, where, about))
+
+    def round(self):
+        """Returns how many edits there were."""
+        session = Session()
+        try:
+            for i in range(self.FILES):
+                session.write("f%d" % i, b"%d\none\n" % i * 20)
+            agent = session.agent()
+            commands = [self.random.choice(self.COMMANDS).replace("{}", "f%d" % i) for i in range(self.FILES)]
+            self.random.shuffle(commands)
+            agent.shell("; ".join(commands[:6]))
+            agent.shell("; ".join(commands[6:]))
+            agent.close()
+            made, self.log = {}, []
+
+            def act(number):
+                if self.random.random() < (0.05 if number in RENAMES else 0.002):
+                    self.edit(session, made, number)
+
+            for turn in range(4):
+                if self.random.random() < 0.5:
+                    self.edit(session, made)
+                words = ("undo", "--all") if turn % 2 == 0 else ("redo",)
+                code, errors = External.undo_and(session, act, words)
+                self.assertIn(code, (0, 1, 8, 12), errors)
+                self.check(session, made, "%s, %r, %r, %r" % (words, commands, self.log, errors))
+            return len(made)
+        finally:
+            session.close()
+
+    def test_random_edits_stay(self):
+        edits = 0
+        while edits < EDITS:
+            edits += self.round()
 
 
 if __name__ == "__main__":

@@ -73,6 +73,39 @@ class Supervised(Case):
         self.assertEqual(self.undo("--all", "--force").returncode, 0)
         self.assertEqual(((self.work / "a").read_bytes(), (self.work / "b").read_bytes(), (self.work / "new").exists()), (b"one\n", b"two\n", False))
 
+    def test_names_made_anew_while_the_file_before_is_open(self):
+        """The close of a file that has lost its name is no close of the one that has it then."""
+        before = tree(self.work)
+        self.run_in("for i in $(seq 40); do exec 7<> n$i; rm n$i; echo x >&7; echo y > n$i; exec 7>&-; done")
+        self.assertNotEqual(difference(before, tree(self.work)), [])
+        result = self.undo()
+        self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+
+    def test_two_make_a_file_behind_a_link(self):
+        """Both open a symbolic link to nothing: whichever makes the file, it was not there before."""
+        for i in range(20):
+            os.symlink("new%d" % i, self.work / ("link%d" % i))
+        before = tree(self.work)
+        self.run_in("for i in $(seq 0 19); do (echo a; echo b) > link$i & echo c >> link$i; wait; done")
+        self.assertEqual(len(list(self.work.glob("new*"))), 20)
+        result = self.undo()
+        self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+
+    def test_exchanged_while_open(self):
+        """The close of a file is reported by the name that it has then."""
+        before = tree(self.work)
+        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", self.exchanger(), "a", "b", code=0)
+        self.assertEqual(((self.work / "a").read_bytes(), (self.work / "b").read_bytes()), (b"two\n", b"xne\n"))
+        result = self.undo()
+        self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+
+    def exchanger(self):
+        program = self.top / "exchanger"
+        (self.top / "exchanger.c").write_text(EXCHANGER)
+        if subprocess.run(["cc", "-O1", "-static", "-o", program, self.top / "exchanger.c"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no static libc")
+        return program
+
     def test_in_another_root(self):
         if os.geteuid():
             self.skipTest("chroot is root's")
@@ -135,6 +168,23 @@ int main(void)
 	ends = 1;
 	pthread_join(thread, NULL);
 	return 0;
+}
+"""
+
+EXCHANGER = r"""
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int fd = open(argv[1], O_WRONLY);
+	int error = fd < 0 || syscall(SYS_renameat2, AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE);
+	error |= write(fd, "x", 1) != 1;
+	close(fd);
+	close(open(argv[2], O_RDONLY));
+	return argc != 3 || error;
 }
 """
 
