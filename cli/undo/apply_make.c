@@ -399,8 +399,9 @@ static int log_and_install(struct doing *doing)
 		return error;
 	struct operation_note made = note_made(doing, &stat);
 	error = install(doing, &made.before);
+	/* What is linked may have an external edit by now: how it was left is on record where it was made. */
 	if (error == DOING_DONE)
-		return log_made(doing, &made);
+		return link ? DOING_DONE : log_made(doing, &made);
 	operation_log_fail(&doing->applying->log, notes, count);
 	return error;
 }

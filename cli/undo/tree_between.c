@@ -103,7 +103,7 @@ void tree_between_left(const struct tree_walk *walk, const struct tree_record *r
 	struct tree_node *node = tree_names_find(&walk->names, path);
 	const struct pack_state *left = &record->before;
 	const struct pack_state *found = node ? read_found(walk, node) : NULL;
-	if (!found || !is_comparable(record) || record->operation)
+	if (!found || !is_comparable(record))
 		return;
 	/* Of programs that change it at once one has inspected it before the other, and its record came later. */
 	if (found->ctime_ns < left->ctime_ns)

@@ -290,7 +290,8 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 
 	if (!made || !inode)
 		return -ENOMEM;
-	note_left(inode, &record->before, false);
+	if (!record->operation) /* an undo may have linked what an external program had edited by then */
+		note_left(inode, &record->before, false);
 	if (!made->inode && made->state == TREE_INHERITS)
 		made->inode = inode;
 	touch(walk, made, record);
@@ -476,6 +477,10 @@ static int back_one(struct tree_walk *walk, const struct tree_record *record)
 		return -ENOMEM;
 	if (record->kind == PACK_LINKED)
 		return back_linked(walk, node, record);
+	if (record->failed && record->operation) { /* an undo took nothing away, or put it back */
+		node->moved = true;
+		return 0;
+	}
 	touch(walk, node, record);
 	if (record->failed && record->held == PACK_LINK) { /* made and dropped: that set ctime */
 		node->moved = true;
