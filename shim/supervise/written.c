@@ -405,7 +405,7 @@ static struct moving *moving_new(const struct written *file, const char *path, s
 }
 
 /* Takes the files at and below a name from the table, to be those of another name. */
-static struct moving *take(const char *from, const char *to, struct moving *list)
+static struct moving *rename_below(const char *from, const char *to, struct moving *list)
 {
 	char path[PATH_MAX];
 
@@ -426,7 +426,7 @@ static struct moving *take(const char *from, const char *to, struct moving *list
 	return list;
 }
 
-static void put(struct moving *list)
+static void store_moved(struct moving *list)
 {
 	while (list) {
 		struct moving *moving = list;
@@ -448,8 +448,8 @@ void written_moves(const struct segment *segment, const char *from, const char *
 {
 	(void)pthread_mutex_lock(&files.lock);
 	read_events(segment);
-	struct moving *list = take(from, to, NULL);
-	put(exchanges ? take(to, from, list) : list);
+	struct moving *list = rename_below(from, to, NULL);
+	store_moved(exchanges ? rename_below(to, from, list) : list);
 	(void)pthread_mutex_unlock(&files.lock);
 }
 

@@ -255,7 +255,7 @@ class Random(unittest.TestCase):
             if text is None and not os.path.isfile(path):  # redo removed it, too, for what was there by its name
                 continue
             where = [name for name in os.listdir(session.workspace) if text and text in (self.found(session.path(name)) or b"")]
-            # of a file that the session only renamed no content is on record: what tells nobody goes along with it
+            # of a file that the session only renamed no content is on record: an edit that no stamp tells goes along with it
             self.assertTrue([name for name in where if name.startswith(".seen-undo.") or text.startswith(b"ext0")],
                             "%s: of the edit %r there is %r, it is in %r; %s" % (path, text, there, where, about))
 
