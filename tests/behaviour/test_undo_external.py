@@ -248,11 +248,12 @@ class Random(unittest.TestCase):
             return b""
 
     def check(self, session, made, about):
-        for path, text in made.items():
+        for path, text in list(made.items()):
             there = self.found(path)
             if there is None and text is None or None not in (there, text) and text in there:
                 continue
             if text is None and not os.path.isfile(path):  # redo removed it, too, for what was there by its name
+                del made[path]
                 continue
             where = [name for name in os.listdir(session.workspace) if text and text in (self.found(session.path(name)) or b"")]
             # of a file that the session only renamed no content is on record: an edit that no stamp tells goes along with it
