@@ -1,0 +1,106 @@
+"""cline's plugin, in Node, with a `seen` that writes down what it is asked: which changes of a conversation it reports, and what it does with answers."""
+import json
+import shutil
+import subprocess
+import unittest
+
+from driver import Case
+
+# What cline does: it imports the plugin, and calls its hooks.
+HOST = r'''
+import plugin from "./plugin.mjs";
+import { readFileSync, existsSync, writeFileSync } from "node:fs";
+const { beforeModel, beforeTool, afterTool } = plugin.hooks;
+const log = () => { const text = existsSync(process.env.LOG) ? readFileSync(process.env.LOG, "utf8") : ""; writeFileSync(process.env.LOG, ""); return text.trim().split("\n").filter(Boolean); };
+const result = (id, output) => ({ role: "tool", content: [{ type: "tool-result", toolCallId: id, output }] });
+const user = { role: "user", content: [{ type: "text", text: "do it" }] };
+const out = {};
+const request = (name, conversation, messages, parentAgentId) => {
+	beforeModel({ snapshot: { conversationId: conversation, agentId: "a", parentAgentId }, request: { messages } });
+	out[name] = log();
+};
+request("first", "c1", [user]);
+request("longer", "c1", [user, result("k1", ["a"])]);
+request("and longer", "c1", [user, result("k1", ["a"]), result("k2", ["b"])]);
+request("a sub-agent's", "c9", [user], "a");
+request("one is missing", "c1", [user, result("k2", ["b"])]);
+request("one is shorter", "c1", [user, result("k2", [""])]);
+request("the same", "c1", [user, result("k2", [""]), "odd", null, { content: "text" }]);
+request("another", "c2", [user]);
+request("back", "c1", [user, result("k2", [""])]);
+const context = (toolName, input, more) => ({ snapshot: { conversationId: "c1" }, toolCall: { toolName, toolCallId: "k" }, input, ...more });
+out.spawn = [beforeTool(context("spawn_agent", {})) ?? null, ...log()];
+out.spawned = [afterTool(context("spawn_agent", {}, { result: { output: "x" } })) ?? null, ...log()];
+out.refused = beforeTool(context("editor", { path: "stale" }));
+out.passed = beforeTool(context("editor", { path: "other" })) ?? null;
+log();
+const reads = (files, output, isError) => afterTool(context("read_files", { files }, { result: { output, isError } })) ?? null;
+out.read = reads([{ path: "known" }, { path: "other" }], [{ query: "known", result: "1 | a", success: true }, { query: "other", result: "1 | b", success: true }]);
+out.asked = log();
+out.unread = [reads([{ path: "other" }], [{ query: "other", result: "1 | b", success: true }]), reads([{ path: "known" }], [{ query: "known", error: "x", success: false }]),
+	reads([{ path: "known" }], []), reads([{ path: "known" }], "text"), reads(undefined, [{ result: "x", success: true }]), reads([{ path: "known" }], [{ result: "x", success: true }], true)];
+console.log(JSON.stringify(out));
+'''
+# Answers for the paths "known" and "stale".
+SEEN = r'''#!/bin/sh
+input=$(cat)
+echo "$* $(printf %s "$input" | tr -d '\n' | cut -c1-300)" >> "$LOG"
+case $input in
+*'"event":"afterTool"'*'"path":"known"'*) printf '{"text":"a notice"}' ;;
+*'"event":"beforeTool"'*'"path":"stale"'*) printf '{"reason":"it was modified"}' ;;
+*) [ -z "$BROKEN" ] || { echo nonsense; exit 3; } ;;
+esac
+'''
+
+
+@unittest.skipUnless(shutil.which("node"), "needs node")
+class Plugin(Case):
+    def run_host(self, name, **more):
+        directory = self.top / "plugin"
+        directory.mkdir(exist_ok=True)
+        (directory / "bin").mkdir(exist_ok=True)
+        self.seen("hooks", "install", "cline", *(["--forget-only"] if name == "cline.js" else []), env={"CLINE_DIR": str(directory)})
+        text = (directory / "plugins/seen.js").read_text()
+        program = text.split(" forget --hook ")[0].rsplit('"', 1)[1]
+        self.assertIn("/", program)
+        (directory / "plugin.mjs").write_text(text.replace(program, "seen"))
+        (directory / "host.mjs").write_text(HOST)
+        (directory / "bin/seen").write_text(SEEN)
+        (directory / "bin/seen").chmod(0o755)
+        done = subprocess.run(["node", "host.mjs"], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              env={**self.env, "PATH": f"{directory}/bin:{self.env['PATH']}", "LOG": str(directory / "log"), **more})
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return json.loads(done.stdout)
+
+    def conversations(self, out):
+        told = {name: [line.split()[2] for line in lines if line.startswith("forget")] for name, lines in out.items()
+                if name in ("first", "longer", "and longer", "a sub-agent's", "one is missing", "one is shorter", "the same", "another", "back")}
+        self.assertEqual(told, {"first": ["SessionStart"], "longer": [], "and longer": [], "a sub-agent's": [], "one is missing": ["PostCompact"],
+                                "one is shorter": ["PostCompact"], "the same": [], "another": ["SessionStart"], "back": ["SessionStart"]})
+        self.assertEqual([line.split()[2] for line in out["spawn"][1:] if line.startswith("forget")], ["SubagentStart"])
+        self.assertEqual([line.split()[2] for line in out["spawned"][1:] if line.startswith("forget")], ["SubagentStop"])
+        self.assertEqual((out["spawn"][0], out["spawned"][0]), (None, None))
+
+    def test_answers(self):
+        out = self.run_host("cline_answers.js")
+        self.conversations(out)
+        self.assertEqual((out["refused"], out["passed"]), ({"skip": True, "reason": "it was modified"}, None))
+        self.assertEqual(out["read"], {"result": {"output": [{"query": "known", "result": "a notice", "success": True},
+                                                             {"query": "other", "result": "1 | b", "success": True}]}})
+        asked = [json.loads(line.split(" ", 3)[3]) for line in out["asked"]]
+        self.assertEqual([(one["tool"], one["tool_input"], one["tool_output"], one["conversation"]) for one in asked],
+                         [("read_files", {"path": "known"}, "1 | a", "c1"), ("read_files", {"path": "other"}, "1 | b", "c1")])
+        self.assertEqual(out["unread"], [None] * 6)
+
+    def test_forget_only(self):
+        out = self.run_host("cline.js")
+        self.conversations(out)
+        self.assertEqual((out["refused"] if "refused" in out else None, out["passed"], out["read"], out["asked"]), (None, None, None, []))
+
+    def test_without_an_answer(self):
+        """One that prints something else, or is not there: cline goes on as without it."""
+        self.assertEqual(self.run_host("cline_answers.js", BROKEN="1")["passed"], None)
+
+
+if __name__ == "__main__":
+    unittest.main()
