@@ -514,6 +514,13 @@ const struct step *steps_of_change(const struct steps *steps, uint32_t process, 
 	return gap ? steps_numbered(steps, gap->step) : NULL;
 }
 
+uint64_t steps_process_last(const struct steps *steps, uint32_t process)
+{
+	uint32_t row = step_processes_find(&steps->table->processes, process);
+
+	return row == STEP_NONE ? 0 : steps->table->processes.rows[row].last_ns;
+}
+
 /* Is a process of the journal, of this PID namespace, still that one?  Another one with
  * its pid began later. */
 static bool is_alive(const struct step_process *process)

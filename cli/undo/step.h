@@ -89,6 +89,10 @@ void steps_free(struct steps *steps);
  * nothing at that time. */
 const struct step *steps_of_change(const struct steps *steps, uint32_t process, uint64_t time_ns);
 
+/* steps_process_last(): the last event of a process, its end where it reported one, realtime; 0: it is not known.
+ * process: as above. */
+uint64_t steps_process_last(const struct steps *steps, uint32_t process);
+
 /* steps_numbered(): step `number`; NULL: there is none. */
 const struct step *steps_numbered(const struct steps *steps, uint32_t number);
 

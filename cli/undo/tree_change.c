@@ -345,6 +345,22 @@ static int step_back(struct tree_walk *walk, const struct tree_record *record,
 	return error;
 }
 
+/* Files that were mapped and closed before the point, by programs that went on behind it. */
+static int note_mapped(const struct tree_records *records, size_t first,
+		       const struct tree_range *range, struct tree_walk *walk)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < first && error == 0; i++) {
+		const struct tree_record *record = &records->records[i];
+		bool is_mapped = record->kind == PACK_AFTER && record->flags & PACK_MAPPED &&
+				 !(record->flags & PACK_NO_NAME);
+		if (is_mapped && range->lives_until(record, range->data) >= range->from_time_ns)
+			error = tree_unseen_mapped(walk, record);
+	}
+	return error;
+}
+
 void tree_later_init(const struct tree_records *records, struct tree_later *ret_later)
 {
 	*ret_later = (struct tree_later){ .at = records->count };
@@ -384,6 +400,8 @@ static int read_range(const struct tree_records *records, size_t first, size_t e
 	ret_changes->borrows_base = true;
 	for (size_t i = end; i > first && error == 0; i--)
 		error = step_back(reading.walk, &records->records[i - 1], range);
+	if (error == 0 && range->from_time_ns && range->lives_until)
+		error = note_mapped(records, first, range, reading.walk);
 	if (error == 0 && range->from_time_ns)
 		error = tree_unseen_mark(reading.walk, range->from_time_ns);
 	for (size_t i = 0; i < records->count && !reading.base; i++)

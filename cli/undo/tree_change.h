@@ -62,6 +62,8 @@ struct tree_range {
 	uint64_t to_time_ns; /* likewise; 0: no end */
 	/* Of these, the selected ones; NULL: all.  Only for ranges without an end. */
 	enum tree_selection (*select)(const struct tree_record *record, void *data);
+	/* Until when does what a record's process does go on, at least?  NULL: not asked. */
+	uint64_t (*lives_until)(const struct tree_record *record, void *data);
 	void *data;
 	bool list_moved; /* all that a renamed directory took along is listed, too */
 };

@@ -19,6 +19,30 @@ void tree_unseen_note(const struct tree_walk *walk, const struct tree_record *re
 		inode->unseen = record;
 }
 
+int tree_unseen_mapped(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = tree_inode_get(walk, &record->before);
+	struct tree_node *node = inode ? tree_names_get(&walk->names, record->path) : NULL;
+
+	if (!node)
+		return -ENOMEM;
+	/* the name may be another file's by then */
+	const struct tree_inode *known = node->object ? node->object->inode : node->inode;
+	if (node->state == TREE_ABSENT || (known && known != inode))
+		return 0;
+	if (!node->object)
+		node->inode = inode;
+	inode->unseen = record;
+	return 0;
+}
+
+/* A store to memory that is written to disk later need not set the modification time. */
+static bool is_later(const struct tree_record *record, uint64_t point_ns)
+{
+	return record->flags & PACK_MAPPED ||
+	       record->before.mtime_ns + GRANULE_NS > (int64_t)point_ns;
+}
+
 static int mark(struct tree_walk *walk, struct tree_node *node, struct tree_inode *inode)
 {
 	const struct tree_record *record = inode->unseen;
@@ -53,8 +77,7 @@ int tree_unseen_mark(struct tree_walk *walk, uint64_t point_ns)
 		struct tree_inode *inode = node->state == TREE_ABSENT ? NULL
 					   : node->object             ? node->object->inode
 								      : node->inode;
-		if (inode && inode->unseen &&
-		    inode->unseen->before.mtime_ns + GRANULE_NS > (int64_t)point_ns)
+		if (inode && inode->unseen && is_later(inode->unseen, point_ns))
 			error = mark(walk, node, inode);
 	}
 	return error;

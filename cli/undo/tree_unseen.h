@@ -11,6 +11,10 @@
  * (tree_walk.c). */
 void tree_unseen_note(const struct tree_walk *walk, const struct tree_record *record);
 
+/* tree_unseen_mapped(): an AFTER record from before the walk's point, of a file whose mapping may have been stored to
+ * since.  Returns 0 or -ENOMEM. */
+int tree_unseen_mapped(struct tree_walk *walk, const struct tree_record *record);
+
 /* tree_unseen_mark(): at the walk's point: the content of such files is lost (TREE_OPEN).  point_ns: its time.
  * Returns 0 or -ENOMEM. */
 int tree_unseen_mark(struct tree_walk *walk, uint64_t point_ns);

@@ -246,6 +246,21 @@ static size_t behind_undone(const struct undo_ranges *ranges, size_t first)
 	return begin;
 }
 
+/* The end of a command's process.  0 of an own action: the agent goes on, and what it mapped it may have unmapped long
+ * ago. */
+static uint64_t lives_until(const struct tree_record *record, void *data)
+{
+	const struct undo_ranges *ranges = data;
+	const struct step *step = record->operation
+					  ? NULL
+					  : steps_of_change(ranges->steps, record->process,
+							    record->time_ns);
+
+	return step && step->kind == STEP_COMMAND
+		       ? steps_process_last(ranges->steps, record->process)
+		       : 0;
+}
+
 void undo_range_since(struct undo_ranges *ranges, const struct step_point *point,
 		      struct tree_range *ret_range)
 {
@@ -256,6 +271,8 @@ void undo_range_since(struct undo_ranges *ranges, const struct step_point *point
 	*ret_range = (struct tree_range){
 		.from_place = first < records->count ? records->records[first].place : UINT64_MAX,
 		.from_time_ns = point->time_ns,
+		.lives_until = lives_until,
+		.data = ranges,
 	};
 	for (size_t i = first; i < records->count && alone; i++)
 		alone = !records->records[i].operation ||

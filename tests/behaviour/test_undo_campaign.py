@@ -270,6 +270,26 @@ class FoundLater(unittest.TestCase):
         self.assertUndone(before, "--all", "--times")
         self.assertUndone(after, command="redo")
 
+    def test_mapping_that_is_stored_to_behind_its_close_and_a_point(self):
+        """What the file was at the point is not known: it is left, and listed.  Before and behind, it is undone."""
+        for name in "abc":
+            self.session.write(name, name.encode() * 100)
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("%s mapped_late a b $HOME/stored > /dev/null & while [ ! -e $HOME/mapped ]; do sleep 0.01; done; %s mapped_behind_close c a n" % (PYTHON, PYTHON))
+        agent.shell("echo b > b; touch $HOME/stored; while [ -e $HOME/mapped ]; do sleep 0.01; done")
+        agent.close()
+        after = tree(self.session.workspace)
+        for _ in range(100):
+            result = self.seen("undo", "--since", "2", "--times")
+            if b" still runs" not in result.stderr:
+                break
+            time.sleep(0.05)
+        self.assertEqual((result.returncode, result.stderr), (8, b"seen: a is left as it is: a program had it open for writing then: what it was is not known\n"))
+        self.assertEqual(difference({**after, b"b": before[b"b"]}, tree(self.session.workspace)), [])
+        self.assertUndone(after, command="redo")
+        self.assertUndone(before, "--all", "--times")
+
     def test_step_whose_file_a_later_one_removed(self):
         self.session.write("a", b"a")
         agent = self.session.agent()

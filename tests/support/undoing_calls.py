@@ -198,17 +198,34 @@ def shared(file, other, new):
     os.unlink(file)
 
 
-def mapped_behind_close(file, other, new):
-    """Stores to a mapping whose descriptor is closed."""
+def mapping(file, size):
+    """The address of a shared mapping, whose descriptor is closed."""
     import ctypes
-    library, size = libc(), os.path.getsize(file)
+    library, fd = libc(), os.open(file, os.O_RDWR)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    memory = library.mmap(None, size, 3, 1, fd, 0)
+    os.close(fd)
+    return memory
+
+
+def mapped_behind_close(file, other, new):
+    import ctypes
+    size = os.path.getsize(file)
     if size:
-        fd = os.open(file, os.O_RDWR)
-        memory = library.mmap(None, size, 3, 1, fd, 0)
-        os.close(fd)
-        ctypes.memset(memory, ord("C"), (size + 1) // 2)
+        ctypes.memset(mapping(file, size), ord("C"), (size + 1) // 2)
+
+
+def mapped_late(file, other, go):
+    """Stores when `go` is there; `mapped` beside it tells that it is at work."""
+    import ctypes
+    import time
+    memory, mark = mapping(file, 1), os.path.join(os.path.dirname(go), "mapped")
+    open(mark, "w").close()
+    while not os.path.exists(go):
+        time.sleep(0.01)
+    ctypes.memset(memory, ord("L"), 1)
+    os.unlink(mark)
 
 
 def attributes(file, other, new):
