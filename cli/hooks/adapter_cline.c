@@ -66,6 +66,15 @@ static bool directory_has_rival(const char *path)
 	return found;
 }
 
+/* A project's plugins: cline may work for a project that the plugin's own directory is not in. */
+static bool project_has_rival(const char *directory)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/.cline/plugins", directory) >= (int)sizeof(path) ||
+	       directory_has_rival(path);
+}
+
 static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
 {
 	static const char *const PLACES[] = { "$CLINE_DIR/plugins|~/.cline/plugins",
@@ -76,10 +85,15 @@ static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
 	for (size_t i = 0; i < sizeof(PLACES) / sizeof(PLACES[0]); i++)
 		if (hooks_expand(PLACES[i], path, sizeof(path)) < 0 || directory_has_rival(path))
 			return true;
-	return !input->directory ||
-	       snprintf(path, sizeof(path), "%s/.cline/plugins", input->directory) >=
-		       (int)sizeof(path) ||
-	       directory_has_rival(path);
+	if (!input->directory || project_has_rival(input->directory))
+		return true;
+	(void)snprintf(path, sizeof(path), "%s", input->path);
+	for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		if (project_has_rival(path))
+			return true;
+	}
+	return false;
 }
 
 static bool edits(const struct hook_input *input, size_t index, struct hook_edit *ret_edit)

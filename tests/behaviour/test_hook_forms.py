@@ -108,7 +108,7 @@ out.append(edit_gemini("new", "write_file", content="x"))
         self.assertIn("\n+external\n", stale)
 
     def test_writes_that_change_nothing(self):
-        """The model is told after the tool: before it Gemini CLI takes no text."""
+        """It is reported to the model after the tool: before it Gemini CLI takes no text."""
         self.assertEqual(self.play(r'''
 write("a", 50); text = open("a").read(); path = os.path.abspath("a")
 def wrote(before, after, tool="write_file"):
@@ -167,14 +167,15 @@ for _ in range(2): reads_cline("long", 1, 30, text=cline_text("long", 1, 30) + "
 ''', "-c", "agent generic.max_output_bytes=1900"), ["same"] * 11 + [True] + ["same"] * 3 + ["same", "lines"])
 
     def test_other_plugins(self):
+        """Also those of a project that the file is in, where cline works elsewhere."""
         self.assertEqual(self.play(r'''
-write("a", 30)
-for place in (os.environ["HOME"] + "/.cline/plugins", "%s/.cline/plugins" %% os.getcwd(), os.environ["HOME"] + "/Documents/Cline/Plugins"):
+os.makedirs("deep/down"); write("deep/down/a", 30)
+for place in (os.environ["HOME"] + "/.cline/plugins", os.getcwd() + "/.cline/plugins", os.environ["HOME"] + "/Documents/Cline/Plugins", os.getcwd() + "/deep/.cline/plugins"):
     os.makedirs(place)
     for name in ("seen.js", "mine.js"):
-        open(place + "/" + name, "w"); forget("SessionStart"); reads_cline("a"); reads_cline("a")
+        open(place + "/" + name, "w"); forget("SessionStart"); reads_cline("deep/down/a"); reads_cline("deep/down/a")
     os.unlink(place + "/mine.js")
-''' .replace("%%", "%")), ["same", "notice", "same", "same"] * 3)
+'''), ["same", "notice", "same", "same"] * 4)
 
     def test_edits(self):
         words = self.play(r'''
