@@ -65,20 +65,60 @@ static void pause_briefly(struct locking *locking)
 	locking->locks->is_late = true;
 }
 
-/* Returns a descriptor; -EEXIST: it is held since; -EAGAIN: another program's stays; other negative errnos. */
+/* On a full disk it is a lock all the same. */
+static void write_owner(const struct locking *locking, int fd)
+{
+	ssize_t wrote = write(fd, locking->owner, strlen(locking->owner));
+
+	(void)wrote;
+}
+
+/* A file that has its text when it gets its name: a kill leaves none that nobody knows.  Returns 0, or a negative
+ * errno; -EOPNOTSUPP and others: not on this file system. */
+static int make_whole(const struct locking *locking, int directory, const char *name)
+{
+	char path[sizeof("/proc/self/fd/") + 10];
+	int fd = openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -EOPNOTSUPP;
+	write_owner(locking, fd);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int error = linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+	(void)close(fd);
+	return error;
+}
+
+static int make_named(const struct locking *locking, int directory, const char *name)
+{
+	int error = make_whole(locking, directory, name);
+
+	if (error == 0 || error == -EEXIST)
+		return error;
+	int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	if (fd < 0)
+		return -errno;
+	write_owner(locking, fd);
+	(void)close(fd);
+	return 0;
+}
+
+/* Returns 0: it is held; -EAGAIN: another program's stays; other negative errnos. */
 static int make_file(struct locking *locking, int directory, const char *name)
 {
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd;
+	int error;
 
-	while ((fd = openat(directory, name, flags, 0600)) < 0 && errno == EEXIST) {
-		if (is_own(locking, directory, name))
-			return -EEXIST;
+	while ((error = make_named(locking, directory, name)) == -EEXIST) {
+		if (is_own(locking, directory, name)) {
+			locking->locks->is_late = true; /* the plan took it for a change */
+			return 0;
+		}
 		if (locking->left_ms <= 0)
 			return -EAGAIN;
 		pause_briefly(locking);
 	}
-	return fd < 0 ? -errno : fd;
+	return error;
 }
 
 /* One that cannot be made at all git cannot make, either. */
@@ -96,22 +136,16 @@ static int make_lock(struct locking *locking, const char *path)
 	if (!copy)
 		return -ENOMEM;
 	int error = place_of(&locking->places, path, &directory, &name);
-	int fd = error ? error : make_file(locking, directory, name);
-	if (fd == -EAGAIN) {
+	error = error ? error : make_file(locking, directory, name);
+	if (error == -EAGAIN) {
 		locks->blocked = copy;
-		return fd;
+		return error;
 	}
-	if (fd >= 0) {
-		/* On a full disk it is a lock all the same. */
-		ssize_t wrote = write(fd, locking->owner, strlen(locking->owner));
-		(void)wrote;
-		(void)close(fd);
-	}
-	if (fd >= 0 || fd == -EEXIST)
+	if (error == 0)
 		locks->paths[locks->count++] = copy;
 	else
 		free(copy);
-	return fd == -ENOMEM ? fd : 0;
+	return error == -ENOMEM ? error : 0;
 }
 
 bool git_locks_hold(const struct git_locks *locks, const char *path)

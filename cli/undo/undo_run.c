@@ -282,8 +282,8 @@ static int lock_git(struct undo_run *run)
 {
 	char owner[sizeof(run->session.undo) + UNDO_LABEL_BYTES];
 
-	(void)snprintf(owner, sizeof(owner), "seen undo %s %u\n", run->session.undo,
-		       (unsigned)run->schedule.head.number);
+	/* one undo of a session at a time: what has this text another one left, which was killed */
+	(void)snprintf(owner, sizeof(owner), "seen undo %s\n", run->session.undo);
 	int error = git_locks_acquire(&run->schedule, owner, &run->locks);
 	if (error == -EAGAIN) {
 		message("nothing was changed: %s is there: a git program is at work, or was killed "

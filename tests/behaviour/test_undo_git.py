@@ -1,4 +1,5 @@
 """Git's state comes back as one unit: random sequences of git commands are undone, and git tells what it output before."""
+import glob
 import json
 import os
 import re
@@ -288,6 +289,22 @@ class Locks(GitCase):
         self.run_steps("echo x > a; git commit -qam three; : > .git/index.lock")
         self.seen(0, "undo", "--all")
         self.assertEqual(self.head(), before)
+
+    def test_locks_of_an_undo_that_was_killed_before_its_plan_or_behind_it(self):
+        """There is nothing to continue: the next undo takes them over, and an undo of another session does not."""
+        before = self.head()
+        self.run_steps("git commit -q --allow-empty -m three", "git branch new")
+        undo = glob.glob(os.path.join(glob.escape(self.session.directory), "**/test/undo"), recursive=True) + \
+            glob.glob(os.path.join(glob.escape(self.session.directory), ".*/**/test/undo"), recursive=True)
+        text = b"seen undo %s\n" % os.fsencode(undo[0])
+        for words in ("--last",), ("--all",):
+            for name in ("HEAD", "index", "packed-refs"):
+                self.session.write(".git/%s.lock" % name, text)
+            self.seen(0, "undo", *words)
+            self.assertEqual(self.git("ls .git/*.lock 2> /dev/null"), "")
+        self.assertEqual(self.head(), before)
+        self.session.write(".git/HEAD.lock", text.replace(b"/test/", b"/test2/"))
+        self.seen(12, "redo")
 
     def test_an_undo_that_was_killed_takes_its_locks_over(self):
         before = self.head()
