@@ -73,7 +73,7 @@ static void write_owner(const struct locking *locking, int fd)
 	(void)wrote;
 }
 
-/* A file that has its text when it gets its name: a kill leaves none that nobody knows.  Returns 0, or a negative
+/* A file that has its text when it gets its name: a kill leaves none without it.  Returns 0, or a negative
  * errno; -EOPNOTSUPP and others: not on this file system. */
 static int make_whole(const struct locking *locking, int directory, const char *name)
 {
