@@ -17,6 +17,7 @@ struct assignment {
 	const char *value;
 	const struct config_source *source;
 	const struct config *config;
+	char text[24]; /* of a value that stands for what was written */
 };
 
 /* check_parse_number(): digits alone.  Returns false for anything else, and what no uint64_t holds. */

@@ -228,24 +228,42 @@ static bool is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* What is no number, or nothing, stands for the built-in value, and the config says so.  Any other
- * value is judged as always. */
+/* What stands for a value that is no number in the range: the highest for a larger one, else the
+ * built-in one. */
+static const char *nearest(const struct option *option, const char *value, char *text,
+			   size_t capacity)
+{
+	size_t zeros = strspn(value + (*value == '+'), "0");
+	const char *digits = value + (*value == '+') + zeros;
+
+	(void)snprintf(text, capacity, "%" PRIu64, option->max);
+	bool is_above = is_number(value) && *value != '-' &&
+			(strlen(digits) > strlen(text) ||
+			 (strlen(digits) == strlen(text) && strcmp(digits, text) > 0));
+	return is_above ? text : option_default(option);
+}
+
+/* Another value stands for one that is out of range or no number, and the config says so. */
 static int let_pass(struct config *config, struct assignment *a)
 {
+	uint64_t number = 0;
+
 	free(config->warning);
 	config->warning = NULL;
-	if (is_number(a->value))
+	if (is_number(a->value) && check_parse_number(a->value, &number) &&
+	    number >= a->option->min && number <= a->option->max)
 		return 0;
+	const char *used = nearest(a->option, a->value, a->text, sizeof(a->text));
 	int length = asprintf(&config->warning,
 			      "%s: [%s] %s = '%.60s' is not a number from %" PRIu64 " to %" PRIu64
 			      "; %s is used",
 			      a->source->origin, a->section, a->option->name, a->value,
-			      a->option->min, a->option->max, option_default(a->option));
+			      a->option->min, a->option->max, used);
 	if (length < 0) {
 		config->warning = NULL;
 		return -ENOMEM;
 	}
-	a->value = option_default(a->option);
+	a->value = used;
 	return 0;
 }
 

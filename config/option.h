@@ -117,8 +117,8 @@ const char *option_default(const struct option *option);
  * set. */
 bool option_is_directory(const struct option *option);
 
-/* option_is_lenient(): whether a value that is no number stands for the default instead of being
- * refused.  One out of range is refused. */
+/* option_is_lenient(): whether a value that is no number, or too low, stands for the default, and one
+ * that is too high for the highest, instead of being refused. */
 bool option_is_lenient(const struct option *option);
 
 /* option_words(): the only words that a LIST takes, and their number; NULL: it takes any.  Commas

@@ -16,6 +16,7 @@ struct node {
 
 struct result {
 	uint64_t call, text;
+	size_t length;
 	uint32_t node; /* that has it */
 };
 
@@ -164,6 +165,7 @@ static void add_results(struct conversation *conversation, const struct entry *e
 		conversation->results[conversation->result_count++] = (struct result){
 			.call = result->call,
 			.text = entry_hash(result->text, result->length),
+			.length = result->length,
 			.node = holder != NONE ? holder : conversation->leaf,
 		};
 	}
@@ -254,6 +256,16 @@ bool conversation_has(const struct conversation *conversation, uint64_t call, ui
 		return false;
 	uint32_t node = conversation->results[at].node;
 	return node != NONE && conversation->nodes[node].path == conversation->path;
+}
+
+size_t conversation_length(const struct conversation *conversation, uint64_t call)
+{
+	uint32_t at = map_get(&conversation->calls, call);
+	uint32_t node = at == NONE ? NONE : conversation->results[at].node;
+
+	return node != NONE && conversation->nodes[node].path == conversation->path
+		       ? conversation->results[at].length
+		       : 0;
 }
 
 bool conversation_is_reported(const struct conversation *conversation)

@@ -32,6 +32,9 @@ bool conversation_add(struct conversation *conversation, const struct entry *ent
 /* conversation_has(): is a result on the branch, with that very text?  text: entry_hash() of it. */
 bool conversation_has(const struct conversation *conversation, uint64_t call, uint64_t text);
 
+/* conversation_length(): how long a call's result on the branch is, in bytes; 0: there is none. */
+size_t conversation_length(const struct conversation *conversation, uint64_t call);
+
 /* conversation_is_reported(): was there any entry of it? */
 bool conversation_is_reported(const struct conversation *conversation);
 

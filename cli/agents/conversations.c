@@ -214,7 +214,7 @@ static void add_result(struct findings *findings, const struct entry_result *res
 	}
 	for (struct follow *follow = all->follows; all->proofs && follow; follow = follow->next)
 		if (!follow->is_own && may_be_of(findings, follow))
-			proofs_contradict(all->proofs, result, follow->id);
+			proofs_contradict(all->proofs, result, follow->id, false);
 }
 
 /* The conversation goes on elsewhere: of what was not proven where it was, it is not known where it

@@ -129,7 +129,7 @@ struct delivered {
 
 struct proofs {
 	const struct segment *segment;
-	uint64_t profiles;
+	uint64_t profiles;       /* 0: of any */
 	struct delivered *given; /* by command */
 	size_t count, capacity;
 };
@@ -148,8 +148,9 @@ static int collect(const struct proof_delivery *delivery, void *data)
 {
 	struct proofs *proofs = data;
 
-	if ((delivery->proof != PROOF_NONE && delivery->proof != PROOF_CONTRADICTED) ||
-	    !is_of_profile(proofs->segment, delivery->scope_id, proofs->profiles))
+	if (delivery->proof == PROOF_WHOLE || delivery->proof == PROOF_OFF_BRANCH ||
+	    (proofs->profiles &&
+	     !is_of_profile(proofs->segment, delivery->scope_id, proofs->profiles)))
 		return 0;
 	if (proofs->count == proofs->capacity) {
 		size_t larger = proofs->capacity ? 2 * proofs->capacity : 16;
@@ -173,7 +174,8 @@ static int by_command(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-struct proofs *proofs_collect(const struct segment *segment, uint64_t profiles)
+static struct proofs *collect_all(const struct segment *segment, uint64_t scope_id,
+				  uint64_t profiles)
 {
 	struct proofs *proofs = calloc(1, sizeof(*proofs));
 
@@ -181,12 +183,22 @@ struct proofs *proofs_collect(const struct segment *segment, uint64_t profiles)
 		return NULL;
 	*proofs = (struct proofs){ .segment = segment, .profiles = profiles };
 	/* Of half a command's deliveries nothing would follow. */
-	if (proof_each_delivery(segment, 0, collect, proofs) != 0 || !proofs->count) {
+	if (proof_each_delivery(segment, scope_id, collect, proofs) != 0 || !proofs->count) {
 		proofs_free(proofs);
 		return NULL;
 	}
 	qsort(proofs->given, proofs->count, sizeof(*proofs->given), by_command);
 	return proofs;
+}
+
+struct proofs *proofs_collect(const struct segment *segment, uint64_t profiles)
+{
+	return profiles ? collect_all(segment, 0, profiles) : NULL;
+}
+
+struct proofs *proofs_collect_scope(const struct segment *segment, uint64_t scope_id)
+{
+	return scope_id ? collect_all(segment, scope_id, 0) : NULL;
 }
 
 void proofs_free(struct proofs *proofs)
@@ -329,6 +341,7 @@ static bool each_command(struct proofs *proofs, uint64_t scope_id,
 struct question {
 	const struct entry_result *result;
 	struct text text;
+	bool is_cut; /* the model was given less */
 	uint64_t command, scope;
 };
 
@@ -376,7 +389,8 @@ static bool contradict(struct proofs *proofs, struct delivered *given, size_t co
 	for (size_t i = 0; i < count; i++) {
 		const struct text *whole = &given[i].text;
 		if (given[i].delivery.kind == PROOF_OF_REQUEST || !prepare(proofs, &given[i]) ||
-		    whole->length <= MARK_BYTES || find(&question->text, whole))
+		    whole->length <= MARK_BYTES ||
+		    (!question->is_cut && find(&question->text, whole)))
 			continue;
 		if (has_mark(&question->text, whole->bytes) ||
 		    has_mark(&question->text, whole->bytes + whole->length - MARK_BYTES)) {
@@ -388,9 +402,12 @@ static bool contradict(struct proofs *proofs, struct delivered *given, size_t co
 	return false;
 }
 
-void proofs_contradict(struct proofs *proofs, const struct entry_result *result, uint64_t scope_id)
+void proofs_contradict(struct proofs *proofs, const struct entry_result *result, uint64_t scope_id,
+		       bool is_cut)
 {
-	struct question question = { .result = result, .text = text_of_result(result) };
+	struct question question = { .result = result,
+				     .text = text_of_result(result),
+				     .is_cut = is_cut };
 
 	if (question.text.bytes)
 		(void)each_command(proofs, scope_id, contradict, &question);
@@ -401,7 +418,7 @@ void proofs_contradict(struct proofs *proofs, const struct entry_result *result,
 
 static int drop(const struct proof_delivery *delivery, void *data)
 {
-	if (delivery->proof == PROOF_NONE)
+	if (delivery->proof == PROOF_NONE || delivery->proof == PROOF_REPORTED)
 		(void)proof_command(data, delivery->command_id, PROOF_CONTRADICTED);
 	return 0;
 }

@@ -20,6 +20,9 @@ struct proofs;
 struct proofs *proofs_collect(const struct segment *segment, uint64_t profiles);
 void proofs_free(struct proofs *proofs);
 
+/* proofs_collect_scope(): the same of one scope, whatever its profile. */
+struct proofs *proofs_collect_scope(const struct segment *segment, uint64_t scope_id);
+
 /* proofs_find(): the oldest command, all of whose deliveries the result holds; it is not found
  * again.
  *
@@ -28,10 +31,13 @@ bool proofs_find(struct proofs *proofs, const struct entry_result *result, uint6
 		 uint64_t *ret_command, uint64_t *ret_scope);
 
 /* proofs_contradict(): commands of which the result, which proves none, holds a beginning or an end
- * and not the whole are contradicted. */
-void proofs_contradict(struct proofs *proofs, const struct entry_result *result, uint64_t scope_id);
+ * and not the whole are contradicted.
+ *
+ * is_cut: the model was given less than the result: those are, too, whose beginning it holds. */
+void proofs_contradict(struct proofs *proofs, const struct entry_result *result, uint64_t scope_id,
+		       bool is_cut);
 
-/* proofs_drop(): what a scope was given and is not proven is not to count. */
+/* proofs_drop(): what a scope was given, and no transcript proves, is not to count. */
 void proofs_drop(const struct segment *segment, uint64_t scope_id);
 
 /* proofs_text_holds(): is `part` in `text`, in the sense above?  For tests, too. */

@@ -189,3 +189,29 @@ uint64_t answer_diff_bytes(const struct segment *segment, const struct diff_ques
 	       (uint64_t)snprintf(NULL, 0, LABEL_LINES, labels.old, labels.new) +
 	       hunks_bytes(script);
 }
+
+bool answer_diff_count(const struct segment *segment, const struct version *before,
+		       const struct version *now, int fd, size_t *ret_added, size_t *ret_removed)
+{
+	uint64_t limit = segment->settings->notice_max_bytes;
+	struct copy old = { NULL, 0 }, new = { NULL, 0 };
+	struct line_script script;
+	bool is_known = false;
+
+	if (before->size_bytes > limit || now->size_bytes > limit)
+		return false;
+	int kept = contents_open(segment, before);
+	if (kept < 0)
+		return false;
+	if (copy_acquire(kept, before, &old) && copy_acquire(fd, now, &new)) {
+		is_known = line_script_make(old.bytes, old.count, new.bytes, new.count, &script) ==
+			   0;
+		*ret_added = script.added;
+		*ret_removed = script.removed;
+		line_script_free(&script);
+	}
+	free(old.bytes);
+	free(new.bytes);
+	(void)close(kept);
+	return is_known;
+}

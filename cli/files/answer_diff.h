@@ -33,4 +33,12 @@ int answer_diff(const struct segment *segment, const struct diff_question *quest
 uint64_t answer_diff_bytes(const struct segment *segment, const struct diff_question *question,
 			   const struct line_script *script);
 
+/* answer_diff_count(): how many lines were added to and removed from a version, which is in the content
+ * store, to come to the one that is open.
+ *
+ * fd: read by pread.  Returns false where that is not known: a content is not kept, is no text, is
+ * larger than [notice] max_bytes, or changes. */
+bool answer_diff_count(const struct segment *segment, const struct version *before,
+		       const struct version *now, int fd, size_t *ret_added, size_t *ret_removed);
+
 #endif

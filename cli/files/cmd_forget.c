@@ -15,6 +15,7 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
+#include "cli/files/forget_event.h"
 #include "cli/session/ancestry.h"
 #include "cli/session/invalidation.h"
 #include "cli/session/scopes.h"
@@ -24,7 +25,6 @@
 #include "tracker/content/pack_write.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"
-#include "tracker/process/scope.h"
 
 static const char *session_name, *scope, *hook;
 static bool all;
@@ -50,15 +50,14 @@ static const struct options OPTIONS = {
 	.words_between = true,
 };
 
-/* What was forgotten goes on record; cause: NULL: a user or agent asked for it. */
-static void record_invalidated(const struct session *session, uint64_t scope_id, const char *path,
-			       const char *cause)
+/* What was forgotten goes on record: a user or agent asked for it. */
+static void record_invalidated(const struct session *session, uint64_t scope_id, const char *path)
 {
 	struct journal journal;
 
 	if (session_map_journal(session, &journal) < 0)
 		return;
-	invalidation_record(&journal, scope_id, path, cause);
+	invalidation_record(&journal, scope_id, path, NULL);
 	journal_unmap(&journal);
 }
 
@@ -95,7 +94,7 @@ static int forget_path(const struct session *session, uint64_t scope_id, const c
 		error = directory.invalidated ? 0 : -ENOENT;
 	}
 	if (error == 0)
-		record_invalidated(session, scope_id, path, NULL);
+		record_invalidated(session, scope_id, path);
 	return error;
 }
 
@@ -112,7 +111,7 @@ static int forget(const struct session *session, char **words)
 		return EXIT_CODE_NOTHING;
 	}
 	if (all)
-		record_invalidated(session, scope_id, NULL, NULL);
+		record_invalidated(session, scope_id, NULL);
 	for (; *words; words++) {
 		int error = forget_path(session, scope_id, *words);
 		if (error == 0)
@@ -165,18 +164,10 @@ static bool is_of_prompt(const char *event)
 /* --hook: nothing that goes wrong here is the agent's business. */
 static void forget_by_hook(void)
 {
-	static const struct {
-		const char *event;
-		enum scope_conversations said;
-	} SAYING[] = {
-		{ "SubagentStart", SCOPE_SUB_AGENT_BEGINS },
-		{ "SubagentStop", SCOPE_SUB_AGENT_ENDS },
-		{ "SessionStart", SCOPE_ALONE },
-	};
-	char name[SEGMENT_PATH_BYTES], cause[128];
+	char name[SEGMENT_PATH_BYTES];
 	struct session session;
+	struct journal journal;
 	uint64_t scope_id = 0;
-	int error = -ENOENT;
 
 	drain_input();
 	/* A name alone would need the configuration; `seen run` and the library leave the
@@ -192,14 +183,9 @@ static void forget_by_hook(void)
 		session_close(&session);
 		return;
 	}
-	for (size_t i = 0; scope_id && i < sizeof(SAYING) / sizeof(SAYING[0]); i++)
-		if (strcmp(hook, SAYING[i].event) == 0)
-			error = scope_converse(&session.segment, scope_id, SAYING[i].said);
-	if (error < 0)
-		error = tracker_forget_all(&session.segment, scope_id);
-	(void)snprintf(cause, sizeof(cause), "hook %s", hook);
-	if (error == 0)
-		record_invalidated(&session, scope_id, NULL, cause);
+	(void)session_map_journal(&session, &journal);
+	forget_event(&session.segment, &journal, scope_id, hook);
+	journal_unmap(&journal);
 	session_close(&session);
 }
 

@@ -25,9 +25,8 @@ static void note_mention(struct file_slot *file, const void *data)
 	file->flags &= ~(uint32_t)FILE_CHANGE_REPORTED;
 }
 
-/* Returns NULL, or what is wrong with the file. */
-static const char *mention_path(const struct segment *segment, struct journal *journal,
-				uint64_t scope_id, bool is_for_all, const char *word)
+const char *mention_file(const struct segment *segment, struct journal *journal, uint64_t scope_id,
+			 bool is_for_all, const char *word)
 {
 	char path[SEGMENT_PATH_BYTES];
 	struct content content;
@@ -81,7 +80,7 @@ int mention(const struct session *session, struct journal *journal, uint64_t sco
 	if (is_for_all)
 		scope_id = baseline_only_scope(segment);
 	for (; *words; words++) {
-		const char *wrong = mention_path(segment, journal, scope_id, is_for_all, *words);
+		const char *wrong = mention_file(segment, journal, scope_id, is_for_all, *words);
 		if (!wrong)
 			continue;
 		message("%s: %s", *words, wrong);

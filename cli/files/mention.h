@@ -5,10 +5,19 @@
 #ifndef SEEN_CLI_MENTION_H
 #define SEEN_CLI_MENTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/session/session.h"
 #include "tracker/journal/journal.h"
+
+/* mention_file(): records one file as given to the agent by its user, as it is now.
+ *
+ * scope_id: of the agent; 0: none.  is_for_all: of all to come, too.  path: absolute, or from the
+ * current directory.  Returns NULL, or what is wrong with the file, for a person; static, or of
+ * strerror(3). */
+const char *mention_file(const struct segment *segment, struct journal *journal, uint64_t scope_id,
+			 bool is_for_all, const char *path);
 
 /* mention(): records files as given to the agent by its user, as they are now.
  *

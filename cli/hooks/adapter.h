@@ -25,9 +25,11 @@ struct hook_input;
 /* When the agent runs its hook. */
 enum hook_moment {
 	HOOK_OTHER, /* nothing is answered */
+	HOOK_START, /* a conversation begins, or goes on: `source` tells which */
 	HOOK_PROMPT,
 	HOOK_BEFORE_TOOL,
 	HOOK_AFTER_TOOL,
+	HOOK_TOOL_FAILED, /* instead of HOOK_AFTER_TOOL */
 };
 
 /* An event as the agent calls it; a list ends with one that has no name. */
@@ -41,6 +43,7 @@ enum hook_tool_kind {
 	HOOK_TOOL_READ,  /* gives a file */
 	HOOK_TOOL_EDIT,  /* changes parts of a file */
 	HOOK_TOOL_WRITE, /* writes a file anew */
+	HOOK_TOOL_SHELL, /* runs a command */
 };
 
 /* A tool as the agent calls it, and the members of its input; a list ends with one that has no
@@ -58,7 +61,9 @@ struct hook_tool {
 struct hook_members {
 	const char *event, *directory;
 	const char *conversation;
+	const char *transcript;     /* a path */
 	const char *sub_agent;      /* whose conversation it is instead, where that is set */
+	const char *source;         /* HOOK_START: why: "startup", "resume", "clear", "compact" */
 	const char *prompt, *words; /* the id of a prompt, and its words */
 	const char *call, *tool, *tool_input, *tool_output;
 };
@@ -92,6 +97,9 @@ struct hook_adapter {
 	/* The agent cuts what its hook was given, a text: one beyond the limits of the agent's
 	 * profile proves nothing. */
 	bool is_cut;
+	/* Names of instruction files that it gives to the model by itself; ended by NULL. */
+	const char *const *instructions;
+	size_t text_max; /* characters that add() may give at once */
 
 	/* shown(): which lines of a file the output of its read tool holds.
 	 *
@@ -99,6 +107,11 @@ struct hook_adapter {
 	 * tell its hook what a tool gave. */
 	enum hook_shown (*shown)(const struct hook_input *input, const char *file, size_t length,
 				 struct file_lines *ret_lines);
+
+	/* output(): what its shell tool's command printed, as the model is given it: a text, borrowed;
+	 * NULL: not known.  ret_is_cut: the model is given a part of that.  NULL: the agent does not
+	 * tell its hook. */
+	const json_t *(*output)(const struct hook_input *input, bool *ret_is_cut);
 
 	/* may_differ(): may the model be given another output than the hook was: by other hooks of
 	 * the user's, for one?  In doubt it may; then nothing is answered or recorded.

@@ -7,9 +7,11 @@
 #include "cli/hooks/specific_output.h"
 
 static const struct hook_event EVENTS[] = {
+	{ "SessionStart", HOOK_START },
 	{ "UserPromptSubmit", HOOK_PROMPT },
 	{ "PreToolUse", HOOK_BEFORE_TOOL },
 	{ "PostToolUse", HOOK_AFTER_TOOL },
+	{ "PostToolUseFailure", HOOK_TOOL_FAILED },
 	{ NULL, HOOK_OTHER },
 };
 
@@ -19,8 +21,11 @@ static const struct hook_tool TOOLS[] = {
 	{ "MultiEdit", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
 	{ "NotebookEdit", HOOK_TOOL_EDIT, "notebook_path", NULL, NULL, NULL, NULL },
 	{ "Write", HOOK_TOOL_WRITE, "file_path", NULL, NULL, NULL, "content" },
+	{ "Bash", HOOK_TOOL_SHELL, NULL, NULL, NULL, NULL, NULL },
 	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
 };
+
+static const char *const INSTRUCTIONS[] = { "CLAUDE.md", NULL };
 
 /* Are these the lines that the output names, byte for byte? */
 static bool is_shown(const json_t *file, const char *bytes, size_t length,
@@ -50,6 +55,18 @@ static enum hook_shown shown(const struct hook_input *input, const char *bytes, 
 	if (!type || strcmp(type, "text") != 0)
 		return HOOK_SHOWN_NOTHING;
 	return is_shown(file, bytes, length, ret_lines) ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
+}
+
+/* Of a long output the model is given the beginning, and where the rest is. */
+static const json_t *output(const struct hook_input *input, bool *ret_is_cut)
+{
+	const json_t *response = input->tool_output;
+
+	*ret_is_cut = json_object_get(response, "persistedOutputPath") ||
+		      json_object_get(response, "backgroundTaskId") ||
+		      json_is_true(json_object_get(response, "isImage")) ||
+		      json_is_true(json_object_get(response, "interrupted"));
+	return json_object_get(response, "stdout");
 }
 
 static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
@@ -88,7 +105,9 @@ const struct hook_adapter hook_adapter_claude = {
 	.members = { .event = "hook_event_name",
 		     .directory = "cwd",
 		     .conversation = "session_id",
+		     .transcript = "transcript_path",
 		     .sub_agent = "agent_id",
+		     .source = "source",
 		     .prompt = "prompt_id",
 		     .words = "prompt",
 		     .call = "tool_use_id",
@@ -97,7 +116,10 @@ const struct hook_adapter hook_adapter_claude = {
 		     .tool_output = "tool_response" },
 	.events = EVENTS,
 	.tools = TOOLS,
+	.instructions = INSTRUCTIONS,
+	.text_max = 10000,
 	.shown = shown,
+	.output = output,
 	.may_differ = may_differ,
 	.replace = replace,
 	.refuse = refuse,

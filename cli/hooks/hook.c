@@ -8,7 +8,11 @@
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_agent.h"
 #include "cli/hooks/hook_input.h"
+#include "cli/hooks/hook_prompt.h"
 #include "cli/hooks/hook_read.h"
+#include "cli/hooks/hook_record.h"
+#include "cli/hooks/hook_shell.h"
+#include "cli/hooks/hook_start.h"
 #include "cli/hooks/hook_write.h"
 #include "cli/journal/reported.h"
 #include "cli/session/ancestry.h"
@@ -27,6 +31,10 @@ static const char *name_of(const struct hook_input *input)
 		return "PreToolUse";
 	case HOOK_AFTER_TOOL:
 		return "PostToolUse";
+	case HOOK_TOOL_FAILED:
+		return "PostToolUseFailure";
+	case HOOK_START:
+		return "SessionStart";
 	case HOOK_OTHER:
 		break;
 	}
@@ -61,11 +69,20 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 
 	switch (input->moment) {
 	case HOOK_BEFORE_TOOL:
+		hook_await_output(agent, input);
 		return hook_answer_write(agent, input);
 	case HOOK_AFTER_TOOL:
+		hook_judge_output(agent, input);
 		document = hook_answer_read(agent, input);
 		return document ? document : hook_answer_written(input);
+	case HOOK_TOOL_FAILED:
+		if (input->known_tool && input->known_tool->kind == HOOK_TOOL_SHELL && input->call)
+			hook_record_failed(agent, input, input->call, false);
+		break;
+	case HOOK_START:
+		return hook_answer_start(agent, input);
 	case HOOK_PROMPT:
+		return hook_answer_prompt(agent, input);
 	case HOOK_OTHER:
 		break;
 	}

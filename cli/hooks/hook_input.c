@@ -123,6 +123,8 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	input->is_sub_agent = input->conversation;
 	if (!input->is_sub_agent)
 		input->conversation = text_of(document, members->conversation);
+	input->source = text_of(document, members->source);
+	input->transcript = text_of(document, members->transcript);
 	input->prompt = text_of(document, members->prompt);
 	input->words = text_of(document, members->words);
 	input->call = text_of(document, members->call);

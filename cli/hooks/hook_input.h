@@ -20,6 +20,8 @@ struct hook_input {
 	const char *event;        /* as the agent calls it */
 	const char *directory;    /* that it works in */
 	const char *conversation; /* the agent's id of it; a sub-agent's is its own */
+	const char *source;       /* of HOOK_START */
+	const char *transcript;   /* its path */
 	const char *prompt, *call, *tool;
 	const char *words; /* of a prompt */
 	const char *input; /* a file, a command, or the words of a prompt */

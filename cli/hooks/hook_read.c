@@ -6,6 +6,7 @@
 
 #include "cli/files/file_lines.h"
 #include "cli/hooks/hook_file.h"
+#include "cli/hooks/hook_record.h"
 #include "cli/hooks/tool_read.h"
 #include "cli/session/file_record.h"
 #include "tracker/answer/request.h"
@@ -159,10 +160,13 @@ static void answer(struct reading *reading, enum hook_shown shown)
 	own->bytes = own->is_whole ? file->length : reading->lines.length;
 	own->means = &MEANS;
 	own->data = reading;
-	if (shown == HOOK_SHOWN_LINES)
-		(void)tool_read_answer(own);
-	else
-		(void)tool_read_unchanged(own);
+	enum tool_read_result result = shown == HOOK_SHOWN_LINES ? tool_read_answer(own)
+								 : tool_read_unchanged(own);
+	/* What a diff leads to stands in no result whole. */
+	if (result == TOOL_READ_CONTENT || result == TOOL_READ_AGAIN || result == TOOL_READ_DIFF)
+		hook_record_given(reading->agent, reading->input, file->path,
+				  &file->content.version,
+				  own->is_whole && result != TOOL_READ_DIFF);
 }
 
 static void answer_shown(struct reading *reading, enum hook_shown shown)

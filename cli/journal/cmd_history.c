@@ -24,6 +24,7 @@
 #include "cli/journal/event_words.h"
 #include "cli/journal/events.h"
 #include "cli/journal/history.h"
+#include "cli/journal/history_text.h"
 #include "cli/journal/kept_text.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
@@ -60,218 +61,13 @@ static const struct options OPTIONS = {
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
 
-/* What the lines are made with. */
+/* What is printed, and of which entries. */
 struct printer {
-	const char *workspace; /* NULL: not known */
-	uint64_t characters;
+	struct history_text text;
 	int contents; /* directory of the content store; -1: there is none */
 	uint64_t skipped;
 	uint64_t count; /* of entries so far */
-	bool any;       /* line was printed, with this scope and epoch */
-	uint64_t scope_id, epoch;
-	struct kept_text shown; /* of the entry at hand */
 };
-
-/* ---- what is printed of a content ---- */
-
-static bool is_in_full(const struct history_entry *entry)
-{
-	return entry->decision == DECISION_CONTENT || entry->decision == DECISION_GIVEN_AGAIN;
-}
-
-/* Was it given a file's own content? */
-static bool is_content(const struct history_entry *entry)
-{
-	return entry->kind != HISTORY_REQUEST && is_in_full(entry);
-}
-
-/* Is the content that it was given, or that was not given again, at hand? */
-static bool is_kept(const struct printer *printer, const struct history_entry *entry)
-{
-	return entry->kind != HISTORY_REQUEST &&
-	       (printer->shown.state == KEPT_TEXT_TEXT || printer->shown.state == KEPT_TEXT_BINARY);
-}
-
-/* ---- for people ---- */
-
-static void print_escaped(const char *text)
-{
-	static char escaped[4 * KEPT_TEXT_BYTES];
-
-	if (path_escape(text, escaped, sizeof(escaped)) >= 0)
-		(void)fputs(escaped, stdout);
-}
-
-static const char *short_name(const struct printer *printer, const char *path)
-{
-	const char *below = path[0] == '/' ? event_path_below(printer->workspace, path, false)
-					   : NULL;
-	return !below ? path : below[0] ? below : ".";
-}
-
-static void print_tool(const struct printer *printer, const struct history_entry *entry)
-{
-	(void)fputs("[Tool: ", stdout);
-	print_escaped(entry->tool ? entry->tool : "?");
-	(void)fputs("(", stdout);
-	if (entry->kind != HISTORY_REQUEST) {
-		print_escaped(short_name(printer, entry->paths));
-	} else {
-		for (size_t at = 0, i = 0; at < entry->arguments_bytes; i++) {
-			/* The first one is the program. */
-			if (i > 1)
-				(void)fputs(" ", stdout);
-			if (i > 0)
-				print_escaped(entry->arguments + at);
-			at += strlen(entry->arguments + at) + 1;
-		}
-	}
-	(void)fputs(")] → ", stdout);
-}
-
-static void print_count(uint64_t bytes)
-{
-	char number[TEXT_NUMBER_BYTES];
-	(void)printf("%s bytes", text_number(bytes, number));
-}
-
-static void print_version(const struct version *version)
-{
-	char digits[VERSION_DIGITS + 1];
-
-	version_digits(version, digits);
-	(void)fputs(version_is_none(version) ? "?" : digits, stdout);
-}
-
-static void print_content(const struct printer *printer, const struct history_entry *entry)
-{
-	const struct kept_text *shown = &printer->shown;
-
-	switch (shown->state) {
-	case KEPT_TEXT_TEXT:
-		if (entry->version.size_bytes == 0)
-			(void)fputs("(empty)", stdout);
-		print_escaped(shown->text);
-		if (shown->truncated)
-			(void)fputs("… [truncated]", stdout);
-		break;
-	case KEPT_TEXT_BINARY:
-		(void)fputs("(binary, ", stdout);
-		print_count(entry->bytes);
-		(void)fputs(")", stdout);
-		break;
-	case KEPT_TEXT_GONE:
-	case KEPT_TEXT_DAMAGED:
-		(void)fputs("(", stdout);
-		print_count(entry->bytes);
-		(void)fputs(", version ", stdout);
-		print_version(&entry->version);
-		(void)fputs(shown->state == KEPT_TEXT_GONE ? ": not kept any more)"
-							   : ": what is kept of it is damaged)",
-			    stdout);
-		break;
-	}
-}
-
-/* What was given in place of a content, or of a command's output. */
-static void print_in_place(const struct history_entry *entry)
-{
-	if (entry->decision == DECISION_DIFF) {
-		(void)fputs("(what changed since version ", stdout);
-		print_version(&entry->before);
-		(void)fputs(", ", stdout);
-		print_count(entry->bytes);
-		(void)fputs(" in place of ", stdout);
-	} else if (entry->bytes == HISTORY_BYTES_UNKNOWN) {
-		(void)fputs("(notice; not given again: ", stdout);
-	} else {
-		(void)fputs("(notice in place of ", stdout);
-	}
-	print_count(entry->bytes == HISTORY_BYTES_UNKNOWN ? entry->bytes_saved
-							  : entry->bytes + entry->bytes_saved);
-	if (!version_is_none(&entry->version)) {
-		(void)fputs(", version ", stdout);
-		print_version(&entry->version);
-	}
-	(void)fputs(")", stdout);
-}
-
-/* The files and directories that a command read, as a list that is cut like a content. */
-static void print_paths(const struct printer *printer, const struct history_entry *entry)
-{
-	uint64_t left = printer->characters, used;
-	const char *end = entry->paths + entry->paths_bytes;
-	uint64_t printed = 0;
-
-	for (const char *at = entry->paths; at < end && left > 0; printed++) {
-		const char *name = short_name(printer, at);
-		size_t length = strlen(name);
-		const char *between = printed ? ", " : "";
-		size_t cut = excerpt_bytes(between, strlen(between), left, &used);
-		(void)printf("%.*s", (int)cut, between);
-		left -= used;
-		cut = excerpt_bytes(name, length, left, &used);
-		left -= used;
-		char *part = strndup(name, cut);
-		if (part)
-			print_escaped(part);
-		free(part);
-		if (cut < length)
-			break;
-		at += strlen(at) + 1;
-	}
-	if (printed < entry->path_count)
-		(void)fputs("… [truncated]", stdout);
-}
-
-static void print_command(const struct printer *printer, const struct history_entry *entry)
-{
-	if (entry->decision == HISTORY_NOT_KNOWN)
-		(void)fputs("(not on record whether it was given)", stdout);
-	else if (!is_in_full(entry))
-		print_in_place(entry);
-	else {
-		(void)fputs("(", stdout);
-		print_count(entry->bytes);
-		(void)fputs(")", stdout);
-	}
-	if (entry->path_count)
-		(void)fputs(" read: ", stdout);
-	else if (entry->decision != DECISION_NOTICE) /* that one did not read anything */
-		(void)fputs(" no file on record that it read", stdout);
-	print_paths(printer, entry);
-}
-
-static void print_line(struct printer *printer, const struct history_entry *entry)
-{
-	char time[TEXT_TIME_BYTES];
-
-	if (!printer->any || printer->scope_id != entry->scope_id ||
-	    printer->epoch != entry->epoch) {
-		(void)printf("%s%sscope", printer->any ? "\n" : "", text_style(stdout, "1"));
-		if (entry->scope_id)
-			(void)printf(" %016" PRIx64, entry->scope_id);
-		else
-			(void)printf(" of process %" PRIu32, entry->pid);
-		if (entry->epoch)
-			(void)printf(" epoch %016" PRIx64, entry->epoch);
-		(void)printf(" %s%s\n", text_time(entry->time_realtime_ns, time),
-			     text_style(stdout, "0"));
-		printer->any = true;
-		printer->scope_id = entry->scope_id;
-		printer->epoch = entry->epoch;
-	}
-	print_tool(printer, entry);
-	if (entry->decision == DECISION_GIVEN_AGAIN)
-		(void)fputs("(asked for again) ", stdout);
-	if (entry->kind == HISTORY_REQUEST)
-		print_command(printer, entry);
-	else if (is_in_full(entry))
-		print_content(printer, entry);
-	else
-		print_in_place(entry);
-	(void)fputs("\n", stdout);
-}
 
 /* ---- for programs ---- */
 
@@ -314,7 +110,8 @@ static const char *kind_name(enum history_kind kind)
 {
 	static const char *const NAMES[] = { [HISTORY_DELIVERY] = "delivery",
 					     [HISTORY_REQUEST] = "request",
-					     [HISTORY_INSTRUCTION] = "instruction" };
+					     [HISTORY_INSTRUCTION] = "instruction",
+					     [HISTORY_TOOL] = "tool" };
 	return NAMES[kind];
 }
 
@@ -333,25 +130,27 @@ static json_t *json_tokens(const struct printer *printer, const struct history_e
 {
 	if (entry->bytes == HISTORY_BYTES_UNKNOWN)
 		return json_null();
-	return json_count(is_content(entry) && is_kept(printer, entry)
-				  ? printer->shown.tokens
+	return json_count(history_text_is_content(entry) &&
+					  history_text_is_kept(&printer->text, entry)
+				  ? printer->text.shown.tokens
 				  : tokens_of_bytes(entry->bytes));
 }
 
 /* Tokens that it would have been given and was not. */
 static json_t *json_tokens_saved(const struct printer *printer, const struct history_entry *entry)
 {
-	if (!entry->bytes_saved || !is_kept(printer, entry) ||
+	if (!entry->bytes_saved || !history_text_is_kept(&printer->text, entry) ||
 	    entry->bytes == HISTORY_BYTES_UNKNOWN)
 		return json_count(tokens_of_bytes(entry->bytes_saved));
-	uint64_t given = tokens_of_bytes(entry->bytes), whole = printer->shown.tokens;
+	uint64_t given = tokens_of_bytes(entry->bytes), whole = printer->text.shown.tokens;
 	return json_count(whole > given ? whole - given : 0);
 }
 
 static int print_json(const struct printer *printer, const struct history_entry *entry)
 {
-	const struct kept_text *shown = &printer->shown;
-	bool content = is_content(entry), text = content && shown->state == KEPT_TEXT_TEXT;
+	const struct kept_text *shown = &printer->text.shown;
+	bool content = history_text_is_content(entry),
+	     text = content && shown->state == KEPT_TEXT_TEXT;
 	json_t *object = json_object();
 
 	(void)json_object_set_new(object, "schema", json_string("seen/history/1"));
@@ -412,13 +211,13 @@ static int print_entry(const struct history_entry *entry, void *data)
 
 	if (printer->count++ < printer->skipped)
 		return 0;
-	if (entry->kind != HISTORY_REQUEST)
-		kept_text_read(printer->contents, &entry->version, printer->characters,
-			       &printer->shown);
+	if (entry->kind != HISTORY_REQUEST && entry->kind != HISTORY_TOOL)
+		kept_text_read(printer->contents, &entry->version, printer->text.characters,
+			       &printer->text.shown);
 	if (json)
 		error = print_json(printer, entry);
 	else
-		print_line(printer, entry);
+		history_text_write(&printer->text, entry);
 	return ferror(stdout) ? -EIO : error;
 }
 
@@ -494,7 +293,8 @@ static int show(const char *path, uint64_t scope_id, uint64_t last, struct print
 		error = events_open(path, false, &events);
 	if (error)
 		return journal_file_failed(path, error);
-	printer->workspace = events_workspace(events);
+	printer->text.workspace = events_workspace(events);
+	printer->text.out = stdout;
 	printer->contents = open_contents(path);
 	error = history_each(events, scope_id, print_entry, printer);
 	report_missing(events);
@@ -518,8 +318,8 @@ int cmd_history(int argc, char **argv)
 		code = tail ? event_options_number("--tail", tail, UINT64_MAX, &last)
 			    : EXIT_CODE_OK;
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
-			printer.characters = config_number(parsed.config,
-							   OPTION_history_result_max_length);
+			printer.text.characters = config_number(parsed.config,
+								OPTION_history_result_max_length);
 			code = journal_file_find(parsed.config, session_name, journal_file, path,
 						 sizeof(path));
 			if (code == EXIT_CODE_OK && scope)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/journal/reported.h"
 #include "tracker/answer/decision.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
@@ -42,6 +43,9 @@ struct collected {
 	uint64_t amount;
 	struct delivery *deliveries;
 	size_t delivery_count;
+	char *call, *conversation; /* of a tool's: ids */
+	uint32_t tid;              /* likewise: of the hook that reported its end; 0: none */
+	bool is_failed;
 };
 
 struct history {
@@ -63,6 +67,8 @@ static void collected_free(struct collected *request)
 	}
 	free(request->deliveries);
 	free(request->tool);
+	free(request->call);
+	free(request->conversation);
 	free(request->arguments);
 	free(request->paths);
 	*request = (struct collected){ 0 };
@@ -171,7 +177,8 @@ static void emit_delivery(struct history *history, const struct collected *reque
 {
 	struct history_entry entry = entry_of(request);
 
-	entry.kind = request->kind;
+	entry.kind = request->kind == HISTORY_TOOL ? HISTORY_DELIVERY : request->kind;
+	entry.conversation = request->conversation;
 	entry.paths = delivery->path;
 	entry.paths_bytes = strlen(delivery->path) + 1;
 	entry.path_count = 1;
@@ -207,6 +214,18 @@ static bool is_reported(const struct delivery *delivery)
 				  delivery->decision == DECISION_DIFF);
 }
 
+static void emit_tool(struct history *history, const struct collected *request)
+{
+	struct history_entry entry = entry_of(request);
+
+	entry.kind = HISTORY_TOOL;
+	entry.decision = HISTORY_NOT_KNOWN;
+	entry.bytes = HISTORY_BYTES_UNKNOWN;
+	entry.is_failed = request->is_failed;
+	entry.conversation = request->conversation;
+	emit(history, &entry);
+}
+
 static void emit_request(struct history *history, const struct collected *request)
 {
 	bool any = false;
@@ -217,6 +236,8 @@ static void emit_request(struct history *history, const struct collected *reques
 			any = true;
 		}
 	}
+	if (request->kind == HISTORY_TOOL && !any)
+		emit_tool(history, request);
 	if (request->decision != HISTORY_NOT_KNOWN || (!any && !request->is_elsewhere))
 		emit_command(history, request);
 }
@@ -339,10 +360,23 @@ static struct collected *add_alone(struct history *history, const struct event *
 	return request;
 }
 
+/* The call of which that hook reported the end: what it records next is what the call gave. */
+static struct collected *find_reported(struct history *history, const struct event *event)
+{
+	for (size_t i = history->count; !event->process && event->tid && i > 0; i--) {
+		struct collected *request =
+			&history->requests[(history->first + i - 1) % HISTORY_REQUESTS_MAX];
+		if (request->tid == event->tid)
+			return request;
+	}
+	return NULL;
+}
+
 static void note_delivery(struct history *history, const struct event *event)
 {
 	const struct journal_entry *entry = event->entry;
-	struct collected *request = find(history, event->process);
+	struct collected *request = event->process ? find(history, event->process)
+						   : find_reported(history, event);
 	const char *path = path_of(event);
 
 	if (!path || !(entry->record.marks & JOURNAL_DETAILS) ||
@@ -420,6 +454,55 @@ static void note_instructed(struct history *history, const struct event *event)
 	delivery->bytes = delivery->version.size_bytes;
 }
 
+static const char *reported(const struct event *event, enum reported_text which)
+{
+	return reported_text(event->other, event->other_bytes, which);
+}
+
+static struct collected *find_call(struct history *history, const char *call)
+{
+	for (size_t i = history->count; call && i > 0; i--) {
+		struct collected *request =
+			&history->requests[(history->first + i - 1) % HISTORY_REQUESTS_MAX];
+		if (request->call && strcmp(request->call, call) == 0)
+			return request;
+	}
+	return NULL;
+}
+
+/* A call of a tool begins, or has ended; of some agents only the one or the other is reported. */
+static void note_tool(struct history *history, const struct event *event)
+{
+	const char *tool = reported(event, REPORTED_TOOL), *input = reported(event, REPORTED_INPUT);
+	const char *hook = reported(event, REPORTED_HOOK);
+	uint64_t scope_id = event->entry->record.amount;
+	bool ends = hook && (strncmp(hook, "Post", 4) == 0 || strncmp(hook, "After", 5) == 0);
+	struct collected *request = ends ? find_call(history, reported(event, REPORTED_CALL))
+					 : NULL;
+
+	if (!tool || !is_wanted(history, scope_id))
+		return;
+	if (request) {
+		request->is_failed = request->is_failed || (hook && strstr(hook, "Fail"));
+		request->tid = event->tid;
+		return;
+	}
+	request = add_alone(history, event, tool);
+	request->kind = HISTORY_TOOL;
+	request->scope_id = scope_id;
+	request->tid = ends ? event->tid : 0;
+	request->call = copy(history, reported(event, REPORTED_CALL));
+	request->conversation = copy(history, reported(event, REPORTED_CONVERSATION));
+	size_t length = strlen(tool) + 1, more = input ? strlen(input) + 1 : 0;
+	request->arguments = checked(history, malloc(length + more));
+	if (!request->arguments)
+		return;
+	memcpy(request->arguments, tool, length);
+	if (input)
+		memcpy(request->arguments + length, input, more);
+	request->arguments_bytes = length + more;
+}
+
 static void note(struct history *history, const struct event *event)
 {
 	switch (event->op) {
@@ -444,6 +527,9 @@ static void note(struct history *history, const struct event *event)
 		break;
 	case JOURNAL_INSTRUCTED:
 		note_instructed(history, event);
+		break;
+	case JOURNAL_REPORTED:
+		note_tool(history, event);
 		break;
 	default:
 		break;

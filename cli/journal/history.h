@@ -9,6 +9,8 @@
  * handed on is an entry of its own.
  * What is kept is bounded, however long the journal.
  *
+ * A call of the agent's own tools that its hook reported is an entry by itself.
+ *
  * A viewer has an entry for each file that it was given or answered for.  A reader has one, and so
  * has a viewer of which the journal does not say that any file was given whole; of these it is only
  * known what they read, unless the reader's command was remembered (REQUEST).  Where the output
@@ -37,10 +39,13 @@ enum {
 #define HISTORY_BYTES_UNKNOWN UINT64_MAX
 
 enum history_kind {
-	/* of one file: a viewer's, or an in-process read of a whitelisted program */
+	/* of one file: a viewer, an in-process read of a whitelisted program, or a tool of the agent that its
+	 * hook reported */
 	HISTORY_DELIVERY,
 	HISTORY_REQUEST,     /* a command */
 	HISTORY_INSTRUCTION, /* an instruction file: decision CONTENT */
+	/* a tool of the agent's own, as its hook reported the call: its result is not known */
+	HISTORY_TOOL,
 };
 
 /* One entry.  Pointers are valid during the call. */
@@ -65,10 +70,12 @@ struct history_entry {
 	/* enum decision; HISTORY_NOT_KNOWN: the journal does not tell whether it reached the
 	 * scope */
 	int decision;
-	struct version before;  /* DIFF: what the scope had */
-	struct version version; /* of the file; none: not known */
-	uint64_t bytes;         /* that the scope was given; HISTORY_BYTES_UNKNOWN */
-	uint64_t bytes_saved;   /* that it was not given again; 0 for what is given in full */
+	struct version before;    /* DIFF: what the scope had */
+	struct version version;   /* of the file; none: not known */
+	uint64_t bytes;           /* that the scope was given; HISTORY_BYTES_UNKNOWN */
+	bool is_failed;           /* HISTORY_TOOL: so the hook reported */
+	const char *conversation; /* likewise: the agent's id of it; NULL: it gave none */
+	uint64_t bytes_saved;     /* that it was not given again; 0 for what is given in full */
 };
 
 /* history_each(): calls `entry` for each entry of a scope, or, for scope_id 0, of all.

@@ -43,6 +43,7 @@ static int count(const struct proof_delivery *delivery, void *data)
 		walk->outputs.unproven++;
 		break;
 	case PROOF_WHOLE:
+	case PROOF_REPORTED:
 		walk->outputs.proven++;
 		break;
 	case PROOF_CONTRADICTED:

@@ -60,12 +60,14 @@ int step_calls_add(struct step_calls *calls, const struct event *event)
 {
 	const char *hook = text_of(event, REPORTED_HOOK);
 	bool fits = true, ends = hook && strncmp(hook, "Post", 4) == 0;
-	bool is_prompt = !text_of(event, REPORTED_CALL) && !text_of(event, REPORTED_TOOL);
+	bool is_prompt = hook && strcmp(hook, "UserPromptSubmit") == 0;
 
 	if (ends) {
 		finish_call(calls, event);
 		return 0;
 	}
+	if (!is_prompt && !text_of(event, REPORTED_TOOL))
+		return 0; /* a conversation began, or went on */
 	if (is_prompt)
 		finish_calls(calls, event);
 	if (calls->count == calls->capacity) {

@@ -11,7 +11,7 @@ from test_log import HOSTILE, NO_VERSION, Journal, bytes_of, unescaped, version
 
 VIEWER, READER = 3, 4
 CONTENT, YIELDED, NOTICE, DIFF = range(4)  # enum decision
-CUT = "… [truncated]"
+CUT = "... [truncated]"
 
 
 def details(before, after, size=0):
@@ -318,11 +318,12 @@ class Limits(HistoryCase):
     def test_out_of_range(self):
         self.file("a.txt")
         self.agent("cat a.txt")
-        for value in ("99", "10001", "0", "18446744073709551616", "-500"):
-            done = self.seen("history", "-c", f"history.result_max_length={value}", code=125)
-            self.assertIn(b"100", done.stderr)
-            self.assertIn(b"10000", done.stderr)
-            self.assertEqual(done.stdout, b"")
+        shown = {"500": self.text("-c", "history.result_max_length=500"), "10000": self.text("-c", "history.result_max_length=10000")}
+        self.assertNotEqual(shown["500"], shown["10000"])
+        for value, used in (("99", "500"), ("10001", "10000"), ("0", "500"), ("18446744073709551616", "10000"), ("+00099999", "10000"), ("-500", "500"), ("-10001", "500")):
+            done = self.seen("history", "-c", f"history.result_max_length={value}", code=0)
+            self.assertEqual(done.stderr.decode(), f"seen: -c: [history] result_max_length = '{value}' is not a number from 100 to 10000; {used} is used\n")
+            self.assertEqual([line for line in done.stdout.decode().splitlines() if line.startswith("[")], shown[used])
         for value in ("100", "10000"):
             self.assertEqual(self.seen("history", "-c", f"history.result_max_length={value}", code=0).stderr, b"")
 

@@ -1,6 +1,7 @@
 """What hooks answer to the agent's reads and edits by its tools: the hook is run as Claude Code runs it, by a scripted agent."""
 import json
 import os
+import subprocess
 import threading
 import unittest
 
@@ -51,21 +52,35 @@ def outside(name, text, mode="a"):
     open("%(ask)s.done").read()
 def write(name, count, text="line %%d of the file, with some words"):
     with open(name, "w") as file: file.write("".join(text %% i + "\n" for i in range(count)))
+def shell(command, cut=None, reports=True, **response):
+    """What a command printed, as the agent gets it; its hook reports it, whole or as the first `cut` characters with where the rest is."""
+    if reports: hook("PreToolUse", "Bash", command=command)
+    done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    text = done.stdout.decode()
+    if cut: response["persistedOutputPath"] = "/somewhere"
+    if reports and done.returncode == 0: hook("PostToolUse", "Bash", {"stdout": text.rstrip("\n")[:cut], "stderr": "", **response}, command=command)
+    elif reports: hook("PostToolUseFailure", "Bash", command=command)
+    return text
+def runs(*arguments, **more): out.append("notice" if shell(*arguments, **more).startswith("[File prev") else "real")
 def tell(): json.dump(out, open("%(result)s", "w"))
 '''
 
 
 class Answers(Story):
-    @staticmethod
-    def serve(ask):
+    def serve(self, ask):
         """An external program, which changes files when the agent's script asks for it."""
         while True:
             try:
                 path, mode, text = json.loads(ask.read_text())
             except FileNotFoundError:
                 return  # the test has ended
-            with open(path, mode) as file:
-                file.write(text)
+            if mode == "unlink":
+                os.unlink(path)
+            elif mode == "seen":
+                subprocess.run([SEEN, *text, "--session", "s"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+            else:
+                with open(path, mode) as file:
+                    file.write(text)
             with open(str(ask) + ".done", "w"):
                 pass
 
@@ -213,6 +228,30 @@ for _ in range(%d):
 out.append(counts)
 ''' % ((7,) + (self.top / "patched",) * 5 + (2000 if os.environ.get("SEEN_LONG") == "1" else 150,)))
         self.assertGreater(min(results[0].get(what, 0) for what in ("notice", "lines", "diff", "same")), 0, results)
+
+
+class Commands(Answers):
+    def test_proven(self):
+        """What the hook has whole counts, however long; what the model is given a part of does not, however short."""
+        self.assertEqual(self.play(r'''
+write("long", 500); write("too", 500); write("a", 50); write("b", 50); write("c", 50); write("d", 50)
+for reports in (False, False, True, True): runs("cat long too", reports=reports)   # more than the agent is measured to pass on
+runs("cat a; echo done"); runs("cat a")
+runs("cat b", cut=100); runs("cat b")            # proven now
+runs("cat b")
+runs("cat c", reports=False); runs("cat c")      # not reported: as measured
+runs("cat d; cat long too", cut=1500); runs("cat d")
+'''), ["real", "real", "real", "notice", "real", "notice", "real", "real", "notice", "real", "notice", "real", "real"])
+        self.assertEqual(self.json("status", "--session", "s")["counters"]["notices"], 5)
+
+    def test_other_hooks(self):
+        """Where another hook may replace the output, nothing is proven."""
+        settings = self.home / ".claude/settings.json"
+        settings.parent.mkdir()
+        settings.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]}}))
+        self.assertEqual(self.play('write("long", 500); write("too", 500)\nfor _ in range(3): runs("cat long too")'), ["real"] * 3)
+        settings.unlink()
+        self.assertEqual(self.play('for _ in range(2): runs("cat long too")'), ["real", "notice"])
 
 
 class Edits(Answers):

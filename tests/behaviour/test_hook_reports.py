@@ -69,6 +69,7 @@ called("Edit", "t4", lambda: write("g"), file_path="/w/g", prompt="p2")
                          [(["b"], "t2"), (["a"], "t1"), (["c"], None), (["d"], None), (["e"], None), (["g"], "t4")])
 
     PROMPTS = HOOK + """
+hook("SessionStart", prompt=None)
 hook("UserPromptSubmit", words="make two files")
 called("Edit", "t1", lambda: write("a"), file_path="/w/a")
 called("Bash", "t2", lambda: shell("echo x > b"), command="echo x > b")

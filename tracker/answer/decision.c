@@ -76,7 +76,7 @@ struct output_limits decision_record_limits(const struct segment *segment,
 					    const struct context *context)
 {
 	uint32_t flags = scope_flags(segment, context->scope_id);
-	return (struct output_limits){ .bytes = flags & SCOPE_PROVES
+	return (struct output_limits){ .bytes = flags & (SCOPE_PROVES | SCOPE_REPORTS)
 							? UINT64_MAX
 							: decision_limit(segment, context),
 				       .lines = UINT64_MAX,

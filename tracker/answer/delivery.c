@@ -103,6 +103,7 @@ enum grade command_grade(const struct segment *segment, const struct moment *giv
 		return GRADE_MEASURED;
 	switch (proof_of_command(segment, given->command_id)) {
 	case PROOF_WHOLE:
+	case PROOF_REPORTED:
 		return GRADE_PROVEN;
 	case PROOF_CONTRADICTED:
 	case PROOF_OFF_BRANCH:

@@ -63,7 +63,7 @@ struct render {
 /* The first characters of the file, escaped: as many as were asked for and as fit. */
 static void append_excerpt(struct text *text, const struct render *render)
 {
-	static const char CUT[] = "\xe2\x80\xa6 [truncated]";
+	static const char CUT[] = "... [truncated]";
 	uint64_t left = render->segment->settings->history_result_max_length;
 	uint64_t offset = 0, size = render->content->version.size_bytes;
 	char piece[EXCERPT_PIECE_BYTES], one[EXCERPT_ONE_BYTES], escaped[4 * EXCERPT_ONE_BYTES];

@@ -1,6 +1,7 @@
 /*
- * Proofs: what the agent's transcript holds of a command's output.  `seen run` reads transcripts
- * and is the only writer; every process of the session reads what it found.  A command's proof
+ * Proofs: what the agent's transcript, or its hook, holds of a command's output.  `seen run` reads
+ * transcripts, agents run hooks; these are the writers, and every process of the session reads what
+ * they found.  A command's proof
  * stands beside its id in one word: a slot that was given to another command meanwhile never passes
  * it on.
  *
@@ -19,7 +20,7 @@
  * assumed. */
 #define PROOF_WAIT_NS UINT64_C(10000000000)
 
-/* proof_command(): notes what the transcript holds of a command's output.  A later call replaces an
+/* proof_command(): notes what the transcript or a hook holds of a command's output.  A later call replaces an
  * earlier one, so a branch that the conversation comes back to is proven again.
  * Returns 0; -ENOENT when the command is not in the table any more: its deliveries count no more
  * either. */

@@ -14,7 +14,7 @@ enum {
 	STDOUT = 1,
 	STDERR = 2,
 	MAJOR_TTY = 4,  /* as those in capture.h */
-	PROOF_BITS = 2, /* of command_slot's `proof` */
+	PROOF_BITS = 3, /* of command_slot's `proof` */
 };
 
 static const uint64_t PAUSE_NS = 1000000000u; /* between two commands of a long-lived shell */

@@ -131,6 +131,8 @@ enum scope_flags {
 	SCOPE_VERSION = 4, /* its agent is of the version that its profile was measured with */
 	SCOPE_INTERACTIVE =
 		8, /* from its beginning on, which in a run is mute then: enum context_run */
+	SCOPE_REPORTS =
+		16, /* its agent's hook has what its commands printed: any of it may come to be proven */
 };
 
 enum { SCOPE_NAME_BYTES = 40 };
@@ -148,7 +150,7 @@ struct scope_slot {
 	char name[SCOPE_NAME_BYTES]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
 	/* that began in the agent's process and did not end: while there are any, nothing counts */
 	uint32_t sub_agents;
-	uint32_t flags; /* enum scope_flags: `seen run` */
+	uint32_t flags; /* enum scope_flags: `seen run`, hooks of agents */
 	/* the scope whose agent this one's works for; its own id: none (scope_head()) */
 	uint64_t head_id;
 	/* any, by atomic add or store */
@@ -193,6 +195,9 @@ enum proof {
 	PROOF_WHOLE,        /* the model was given all that its viewers and readers printed */
 	PROOF_CONTRADICTED, /* it was given something else, or that was taken away since */
 	PROOF_OFF_BRANCH,   /* the conversation is on a branch that does not have it */
+	/* the agent's hook reported all of it; the transcript, where one is read, has still to say on
+	 * which branch that is */
+	PROOF_REPORTED,
 };
 
 /* All that runs below one capture; its slot is id % capacity.  Plain atomic words: id is cleared
@@ -208,7 +213,7 @@ struct command_slot {
 	uint64_t measured; /* total_bytes will be known */
 	/* any, by atomic add: readers that began and did not say yet what they sent */
 	uint64_t running;
-	uint64_t proof; /* `seen run`: id << 2 | enum proof; of another id: none */
+	uint64_t proof; /* `seen run`, and hooks of agents: id << 3 | enum proof; of another id: none */
 	/* of the bytes counted above */
 	/* any, by atomic add: a last one without newline counts; of unseen bytes each is one */
 	uint64_t lines;

@@ -1,0 +1,62 @@
+/* Conversations that begin or go on: see hook_start.h. */
+#include "cli/hooks/hook_start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/files/forget_event.h"
+#include "cli/hooks/hook_history.h"
+#include "cli/hooks/hook_instructions.h"
+#include "cli/hooks/hook_record.h"
+#include "cli/hooks/hook_resume.h"
+#include "cli/hooks/hook_undone.h"
+
+enum { TEXT_MAX = 10000 };
+
+static bool is_source(const struct hook_input *input, const char *source)
+{
+	return input->source && strcmp(input->source, source) == 0;
+}
+
+static void write_all(const struct hook_agent *agent, const struct hook_input *input,
+		      struct hook_record *record, FILE *out)
+{
+	size_t room = input->adapter->text_max ? input->adapter->text_max : TEXT_MAX;
+	bool is_resumed = is_source(input, "resume");
+
+	/* What was undone before is no news to a conversation that begins. */
+	hook_undone_start(agent, input, record);
+	hook_instructions_write(agent, input, record, room / 2, out);
+	(void)fflush(out);
+	if (is_resumed || is_source(input, "compact"))
+		hook_history_write(agent, input, record, room - (size_t)ftell(out), out);
+}
+
+json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_input *input)
+{
+	bool is_compacted = is_source(input, "compact");
+	struct hook_record record;
+	char *text = NULL;
+	size_t length = 0;
+	json_t *document = NULL;
+
+	forget_event(agent->segment, agent->journal, agent->scope_id,
+		     is_compacted ? "PostCompact" : "SessionStart");
+	if (is_compacted)
+		hook_record_cut(agent, input);
+	bool is_read = hook_record_read(agent, input, &record);
+	if (is_read && is_source(input, "resume"))
+		hook_resume(agent, input, &record);
+	FILE *out = is_read && input->adapter->add ? open_memstream(&text, &length) : NULL;
+	if (out) {
+		write_all(agent, input, &record, out);
+		if (fclose(out) == 0 && length) {
+			text[length - 1] = '\0'; /* its last newline */
+			document = input->adapter->add(input, text);
+		}
+		free(text);
+	}
+	hook_record_free(&record);
+	return document;
+}

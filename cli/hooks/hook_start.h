@@ -1,0 +1,17 @@
+/*
+ * When a conversation begins, or goes on after a compaction or in another run.
+ */
+#ifndef SEEN_CLI_HOOKS_HOOK_START_H
+#define SEEN_CLI_HOOKS_HOOK_START_H
+
+#include "cli/hooks/hook_agent.h"
+#include "cli/hooks/hook_input.h"
+
+/* hook_answer_start(): forgets what the scope was given, as `seen forget --hook` does; a conversation
+ * that is resumed has again what its transcript proves.  The model learns what instruction files
+ * its agent does not load, and, after a compaction or a resume, what was done before.
+ *
+ * Returns the adapter's document, a new reference; NULL: there is nothing to tell. */
+json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_input *input);
+
+#endif

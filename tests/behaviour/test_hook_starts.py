@@ -1,0 +1,160 @@
+"""What hooks do when a conversation begins, is compacted or resumed: instruction files, what was done before, what it was given in other runs."""
+import json
+import os
+import unittest
+
+from test_hook_answers import Answers
+from test_hook_prompts import HEAD
+
+START = HEAD + r'''
+def start(source="startup", conversation="c1", **more):
+    """The text that the model gets."""
+    document = {"session_id": conversation, "hook_event_name": "SessionStart", "source": source, "cwd": os.getcwd(), **more}
+    done = subprocess.run(["sh", "-c", "%s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
+    answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+    assert set(answer) in (set(), {"hookEventName", "additionalContext"}) and answer.get("hookEventName", "SessionStart") == "SessionStart", answer
+    return answer.get("additionalContext")
+def starts(*arguments, **more): out.append(start(*arguments, **more))
+''' % HEAD.split('["sh", "-c", "')[1].split(" answer")[0]
+
+
+class Starts(Answers):
+    def start(self, script, *options, **more):
+        return self.play(START + script, *options, **more)
+
+
+class Instructions(Starts):
+    def test_given_once(self):
+        (self.work / "AGENTS.md").write_text("use tabs\n")
+        (self.work / "sub/deep").mkdir(parents=True)
+        (self.work / "sub/AGENTS.md").write_text("no newline")
+        (self.work / "sub/GEMINI.md").write_text("of another agent\n")
+        (self.work / "sub/CLAUDE.md").write_text("its own\n")
+        root, sub = "[Project instructions from AGENTS.md]\nuse tabs", "[Project instructions from sub/AGENTS.md]\nno newline"
+        gemini = "[Project instructions from sub/GEMINI.md]\nof another agent"
+        self.assertEqual(self.start('''
+starts(); starts()
+os.chdir("sub/deep"); starts(); starts("resume"); starts("clear", conversation="c2"); os.chdir("../..")
+starts("resume", conversation="c2"); open("AGENTS.md", "a").write("more\\n"); starts()
+'''), [root, None, f"{sub}\n{gemini}", None, f"{root}\n{sub}\n{gemini}", None, root + "\nmore"])
+
+    def test_what_the_agent_loads(self):
+        """By another name, by a line in a file of its own; what is no text or too long is not given."""
+        for place, text in (("a/AGENTS.md", "same\n"), ("a/CLAUDE.md", "same\n"), ("b/AGENTS.md", "imported\n"), ("b/CLAUDE.md", "See\n@AGENTS.md\n"),
+                            ("c/AGENTS.md", "mine\n"), ("c/CLAUDE.md", "AGENTS.md is another's\n"), ("d/AGENTS.md", "x" * 9000), ("e/AGENTS.md", "a\0b")):
+            (self.work / place).parent.mkdir(exist_ok=True)
+            (self.work / place).write_text(text)
+        (self.work / "f").mkdir()
+        os.symlink("/etc/passwd", self.work / "f/AGENTS.md")
+        self.assertEqual(self.start('''
+for name in "abcdef":
+    os.chdir(name); starts(conversation=name); os.chdir("..")
+'''), [None, None, "[Project instructions from c/AGENTS.md]\nmine", "[Project instructions in d/AGENTS.md: 9,000 bytes, not given here. Read it.]".replace("9,000", "9000"),
+       None, None])
+
+
+class History(Starts):
+    def test_after_a_compaction(self):
+        (text,) = self.start(r'''
+write("a", 50); start()
+hook("PreToolUse", "Read", file_path=os.path.abspath("a")); read("a")
+run("cat a | head -1; make things"); run("true")
+hook("PreToolUse", "Edit", file_path=os.path.abspath("a")); hook("PostToolUse", "Edit", file_path=os.path.abspath("a"))
+hook("PreToolUse", "Other", conversation="c2", file_path="/of/another")
+starts("compact")
+''', "-c", "history.result_max_length=100")
+        lines = text.splitlines()
+        self.assertEqual(lines[0], "Before in this conversation, oldest first (`seen history` has all of it):")
+        self.assertEqual([line for line in lines if line.endswith(")]") or line.endswith("(failed)")],
+                         ["[Tool: Bash(cat a | head -1; make things)] (failed)", "[Tool: Bash(true)]", "[Tool: Edit(a)]"])
+        (given,) = [line for line in lines if line.startswith("[Tool: Read(a)] → line 0 of the file")]
+        self.assertTrue(given.endswith("... [truncated]"), given)
+        self.assertNotIn("another", text)
+
+    def test_is_bounded(self):
+        (text,) = self.start(r'''
+write("AGENTS.md", 90); start()
+for i in range(200): hook("PreToolUse", "Bash", command="echo %d " % i + "x" * 400)
+starts("compact")
+''')
+        self.assertLess(len(text), 10000)
+        self.assertIn("[Project instructions from AGENTS.md]", text)
+        self.assertIn("echo 199", text)
+        self.assertNotIn("echo 100 ", text)
+
+    def test_of_other_runs(self):
+        """A conversation that is resumed in another session and run."""
+        self.start('start(); run("echo of the first run")')
+        (text, other) = self.start('starts("resume"); starts("resume", conversation="c2")', "--session", "t")
+        self.assertIn("[Tool: Bash(echo of the first run)]", text)
+        self.assertIsNone(other)
+
+
+class Resumed(Starts):
+    def transcript(self, *calls, compacted=False):
+        """What Claude Code writes of these calls: (id, text)."""
+        path, lines, last = self.top / "transcript.jsonl", [], None
+        def add(kind, content, **more):
+            nonlocal last
+            entry = f"e{len(lines)}"
+            lines.append({"parentUuid": last, "isSidechain": False, "type": kind, "uuid": entry, "cwd": str(self.work), "sessionId": "c1",
+                          "message": {"role": kind, "content": content}, **more})
+            last = entry
+            return entry
+        add("user", "Do it.")
+        for call, text in calls:
+            caller = add("assistant", [{"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": "x"}}])
+            add("user", [{"type": "tool_result", "tool_use_id": call, "content": text}], sourceToolAssistantUUID=caller)
+        if compacted:
+            last = None
+            add("system", "Conversation compacted", subtype="compact_boundary")
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return str(path)
+
+    GIVE = 'for name in "abcd": write(name, 50); read(name)\nread("d"); write("e", 90); read("e", 1, 30)'
+
+    def resume(self, path, *more):
+        return self.start(f'start("resume", transcript_path={path!r})\nfor name in "abcde": reads(name)', "--session", "t", *more)
+
+    def setUp(self):
+        super().setUp()
+        self.start(self.GIVE)
+        self.numbered = "".join(f"{i:6}\t{line}\n" for i, line in enumerate((self.work / "a").read_text().splitlines(), 1))
+
+    def test_proven(self):
+        """The calls of these tests have one id; the transcript proves by it, and the text's length."""
+        self.assertEqual(self.resume(self.transcript(("t", self.numbered))), ["notice", "notice", "notice", "notice", "same"])
+
+    def test_changed_meanwhile(self):
+        with open(self.work / "b", "a") as file:
+            file.write("more\n")
+        os.unlink(self.work / "c")
+        results = self.start(f'start("resume", transcript_path={self.transcript(("t", self.numbered))!r})\ntells(); out.append(edit("b")); write("c", 1)\nfor name in "ab": reads(name)\n'
+                             'out.append(edit("b"))', "--session", "t")
+        self.assertEqual(results[0], "changed since you read them: b, c (deleted)")
+        self.assertIn("was modified since you last read it", results[1])
+        self.assertEqual(results[2:], ["notice", "same", None])
+
+    def test_not_proven(self):
+        cases = (self.transcript(("other", self.numbered)), str(self.top / "none"), None, "/dev/zero", str(self.work))
+        for path in cases:
+            self.assertEqual(self.resume(path), ["same"] * 5, path)
+
+    def test_cut(self):
+        self.assertEqual(self.resume(self.transcript(("t", self.numbered[:1000]))), ["same"] * 5)
+
+    def test_compacted(self):
+        self.assertEqual(self.resume(self.transcript(("t", self.numbered), compacted=True)), ["same"] * 5)
+
+    def test_compacted_by_the_record(self):
+        self.start('start("compact")')
+        self.assertEqual(self.resume(self.transcript(("t", self.numbered))), ["same"] * 5)
+
+    def test_another_conversation(self):
+        path = self.transcript(("t", self.numbered))
+        self.assertEqual(self.start(f'start("resume", "c2", transcript_path={path!r})\nreads("a", conversation="c2")\nstart("startup", transcript_path={path!r})\nreads("a")', "--session", "t"),
+                         ["same", "same"])
+
+
+if __name__ == "__main__":
+    unittest.main()
