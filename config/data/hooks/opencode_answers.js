@@ -11,7 +11,7 @@ function forget(event) {
 }
 
 // This file may be loaded twice, from the user's and the project's directory: a call is asked for once.
-const asked = (globalThis[Symbol.for("seen.asked")] ??= new Set());
+const asked = (globalThis[Symbol.for("seen.asked")] ??= new WeakSet());
 const added = new Map(); // by call: what its result is to say besides
 const prompts = new Map(); // by conversation: the message that began the turn
 const subAgents = new Set();
@@ -22,16 +22,16 @@ function mayChange(plugin) {
 	const spec = typeof (plugin?.spec ?? plugin) === "string" ? plugin.spec ?? plugin : (plugin?.spec ?? plugin)[0];
 	try {
 		const text = readFileSync(spec.startsWith("file:") ? fileURLToPath(spec) : "", "utf8");
-		return !text.includes("seen.asked") && /tool\.execute\.after|experimental|import\(|require\(|from\s*["']\.|["']tool\./.test(text);
+		return !text.includes("seen.asked") && /tool\.execute\.after|experimental|import\(|require\(|from\s*["']\.|["'`]tool\./.test(text);
 	} catch {
 		return true;
 	}
 }
 
-function ask(event, key, directory, session, more) {
-	if (!process.env.SEEN_SESSION || asked.has(event + key)) return {};
-	asked.add(event + key);
+function ask(event, of, directory, session, more) {
+	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
 	try {
+		asked.add(of);
 		const input = JSON.stringify({ hook_event_name: event, session_id: session, prompt_id: prompts.get(session), cwd: directory, others, ...more });
 		const done = spawnSync("sh", ["-c", "seen answer hook opencode 2>/dev/null || :"], {
 			input, stdio: ["pipe", "pipe", "ignore"], timeout: 10000, maxBuffer: 1 << 26,
@@ -67,10 +67,10 @@ export const SeenHooks = async ({ directory }) => ({
 	"chat.message": async (input, output) => {
 		prompts.set(input.sessionID, output.message?.id);
 		const words = (output.parts ?? []).map((part) => (part.type === "text" && !part.synthetic ? part.text : "")).join("");
-		ask("UserPromptSubmit", output.message?.id, directory, input.sessionID, { prompt: words });
+		ask("UserPromptSubmit", output, directory, input.sessionID, { prompt: words });
 	},
 	"tool.execute.before": async (input, output) => {
-		const answer = ask("PreToolUse", input.callID, directory, input.sessionID, {
+		const answer = ask("PreToolUse", output, directory, input.sessionID, {
 			tool_name: input.tool, tool_use_id: input.callID, tool_input: output.args,
 		});
 		if (answer.add) added.set(input.callID, answer.add);
@@ -78,7 +78,7 @@ export const SeenHooks = async ({ directory }) => ({
 	},
 	"tool.execute.after": async (input, output) => {
 		const text = typeof output?.output === "string" ? output.output : undefined;
-		const answer = ask("PostToolUse", input.callID, directory, input.sessionID, {
+		const answer = ask("PostToolUse", output, directory, input.sessionID, {
 			tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
 			tool_response: input.tool === "read" ? text : undefined,
 		});

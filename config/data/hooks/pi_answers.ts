@@ -9,14 +9,14 @@ function forget(event: string) {
 }
 
 // This file may be loaded twice, from the user's and the project's directory: a call is asked for once.
-const asked: Set<string> = ((globalThis as any)[Symbol.for("seen.asked")] ??= new Set());
+const asked: WeakSet<object> = ((globalThis as any)[Symbol.for("seen.asked")] ??= new WeakSet());
 const added = new Map<string, string>(); // by call: what its result is to say besides
 let prompts = 0;
 
-function ask(event: string, key: string, ctx: any, more: object): any {
-	if (!process.env.SEEN_SESSION || asked.has(event + key)) return {};
-	asked.add(event + key);
+function ask(event: string, of: object, ctx: any, more: object): any {
+	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
 	try {
+		asked.add(of);
 		const session = ctx.sessionManager.getSessionId();
 		const input = JSON.stringify({
 			hook_event_name: event, session_id: session, prompt_id: prompts ? session + "-" + prompts : undefined, cwd: ctx.cwd, ...more,
@@ -37,10 +37,10 @@ export default function (pi: any) {
 	pi.on("session_tree", () => forget("Rewind")); // /tree: another branch of the conversation
 	pi.on("before_agent_start", (event: any, ctx: any) => {
 		prompts++;
-		ask("UserPromptSubmit", ctx.sessionManager.getSessionId() + prompts, ctx, { prompt: event.prompt });
+		ask("UserPromptSubmit", event, ctx, { prompt: event.prompt });
 	});
 	pi.on("tool_call", (event: any, ctx: any) => {
-		const answer = ask("PreToolUse", event.toolCallId, ctx, {
+		const answer = ask("PreToolUse", event, ctx, {
 			tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input,
 		});
 		if (answer.add) added.set(event.toolCallId, answer.add);
@@ -48,7 +48,7 @@ export default function (pi: any) {
 	});
 	pi.on("tool_result", (event: any, ctx: any) => {
 		const text = event.content?.length === 1 && event.content[0].type === "text" && !event.isError ? event.content[0].text : undefined;
-		const answer = ask("PostToolUse", event.toolCallId, ctx, {
+		const answer = ask("PostToolUse", event, ctx, {
 			tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input,
 			tool_response: event.toolName === "read" ? text : undefined,
 		});
