@@ -457,8 +457,10 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 	const struct tree_inode *inode = tree_inode_find(changes->walk, &state);
 
 	*ret_as_left = false;
-	if (state.creation_ns > time_ns) /* its number was another file's then */
+	if (state.creation_ns > time_ns) { /* its number was another file's then */
+		ret_entry->exists = false;
 		return error;
+	}
 	if (inode && inode->object && inode->left)
 		*ret_as_left = has_state(inode->left, ret_entry);
 	else if (inode && inode->object && inode->changed) /* left open: taken for the session's */

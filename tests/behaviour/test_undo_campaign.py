@@ -270,6 +270,34 @@ class FoundLater(unittest.TestCase):
         self.assertUndone(before, "--all", "--times")
         self.assertUndone(after, command="redo")
 
+    def test_file_that_was_given_the_number_of_one_with_several_names(self):
+        """It has the same content and time, too, and is another file all the same: it gets no other names."""
+        names, numbers = ["%02d" % i for i in range(40)], set()
+        for name in names:
+            self.session.write(name, b"a" * 100)
+            os.utime(self.session.path(name), ns=(10**18, 10**18))
+            for other in "bc":
+                os.link(self.session.path(name), self.session.path(name + other))
+            numbers.add(os.stat(self.session.path(name)).st_ino)
+        agent = self.session.agent()
+        agent.shell("rm *[0-9] *b")
+        agent.close()
+        for name in names:
+            os.unlink(self.session.path(name + "c"))
+        path = self.session.path("made")
+        for made in range(300):
+            self.session.write("made", b"a" * 100)
+            if os.stat(path).st_ino in numbers:
+                break
+            os.rename(path, os.path.join(self.session.directory, str(made)))
+        else:
+            self.skipTest("the file system gave their numbers to no other file")
+        os.utime(path, ns=(10**18, 10**18))
+        result = self.seen("undo", "--all", "--times")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        linked = {path: entry[-1] for path, entry in tree(self.session.workspace).items()}
+        self.assertEqual(linked, {b"made": (b"made",), **{os.fsencode(name + other): (os.fsencode(name), os.fsencode(name + "b")) for name in names for other in ("", "b")}})
+
     def test_mapping_that_is_stored_to_behind_its_close_and_a_point(self):
         """What the file was at the point is not known: it is left, and listed.  Before and behind, it is undone."""
         for name in "abc":
