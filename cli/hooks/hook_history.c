@@ -64,8 +64,10 @@ static void find_scopes(struct former *former, const char *path)
 
 static bool is_of_conversation(const struct former *former, const struct history_entry *entry)
 {
-	if (entry->kind == HISTORY_INSTRUCTION)
-		return false; /* they are given again by themselves */
+	/* Instructions are given again by themselves; what did not surely reach the model is none of it. */
+	if (entry->kind == HISTORY_INSTRUCTION ||
+	    (entry->kind == HISTORY_REQUEST && entry->decision == HISTORY_NOT_KNOWN))
+		return false;
 	if (entry->kind == HISTORY_TOOL)
 		return entry->conversation &&
 		       strcmp(entry->conversation, former->input->conversation) == 0;

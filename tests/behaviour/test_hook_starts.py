@@ -70,6 +70,7 @@ starts("compact")
         (given,) = [line for line in lines if line.startswith("[Tool: Read(a)] → line 0 of the file")]
         self.assertTrue(given.endswith("... [truncated]"), given)
         self.assertNotIn("another", text)
+        self.assertNotIn("not on record", text)
 
     def test_is_bounded(self):
         (text,) = self.start(r'''
