@@ -224,11 +224,12 @@ int apply_plan(struct schedule *plan, const struct tree_records *records, int di
 	if (ret_result->error == 0 && plan->head.reverses)
 		ret_result->error = operation_set_redone(directory, plan->head.reverses,
 							 plan->head.number);
+	bool is_partly = ret_result->skipped || ret_result->failed ||
+			 (plan->head.flags & OPERATION_INCOMPLETE);
 	if (ret_result->error == 0)
 		ret_result->error = operation_set_state(directory, plan->head.number,
-							ret_result->skipped || ret_result->failed
-								? OPERATION_PARTLY
-								: OPERATION_DONE);
+							is_partly ? OPERATION_PARTLY
+								  : OPERATION_DONE);
 	return ret_result->error;
 }
 

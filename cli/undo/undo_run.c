@@ -182,7 +182,8 @@ static int make_plan(struct undo_run *run)
 	head->reverses = request->kind == OPERATION_REDO ? run->ranges.operation : 0;
 	head->flags = (options.times ? OPERATION_TIMES : 0) |
 		      (request->force ? OPERATION_FORCE : 0) |
-		      (request->paths ? OPERATION_PATHS : 0);
+		      (request->paths ? OPERATION_PATHS : 0) |
+		      (head->step && run->report.left_count ? OPERATION_INCOMPLETE : 0);
 	return EXIT_CODE_OK;
 }
 

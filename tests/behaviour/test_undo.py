@@ -314,6 +314,15 @@ class Undo(Undone):
         self.assertEqual([name in now for name in (b"src/a", b"hard", b"h", b"src/deep")], [True, True, False, False])
         self.assertEqual(now[b"top"][1], 0o444)
 
+    def test_a_step_of_which_some_was_left_is_not_undone(self):
+        self.agent("echo x >> top; echo x >> src/b", "echo y >> top")
+        self.undo("--step", "1", code=12)  # step 2 changed one of them
+        self.undo("--last")
+        result = self.undo("--last", code=1)
+        self.assertIn(b"step 1 was left by an undo before", result.stderr)
+        self.undo("--step", "1")
+        self.assertTree(self.before)
+
     def test_what_was_undone_stays_so_by_an_undo_of_later_steps(self):
         self.agent("rm top", "rm src/a", "rm src/b", "rm src/deep/c")
         self.undo("--step", "2")
