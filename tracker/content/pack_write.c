@@ -8,7 +8,7 @@
 
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_code.h"
-#include "tracker/content/pack_known.h"
+#include "tracker/content/pack_contents.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/content/pack_room.h"
 #include "tracker/content/pack_texts.h"
@@ -88,7 +88,7 @@ static uint32_t unit_of(uint64_t place, int64_t part)
 
 static bool may_be_known(const struct draft *draft)
 {
-	return draft->content && draft->content_bytes >= PACK_KNOWN_BYTES_MIN;
+	return draft->content && draft->content_bytes >= PACK_CONTENTS_BYTES_MIN;
 }
 
 static void find_place(const struct segment *segment, struct draft *draft)
@@ -101,9 +101,10 @@ static void find_place(const struct segment *segment, struct draft *draft)
 	record->path_unit_1 = unit_of(path, part);
 	record->other_unit_1 = unit_of(other, part);
 	if (may_be_known(draft))
-		record->content_unit_1 = unit_of(
-			pack_known_find(segment, (uint32_t)part, &record->version, draft->content),
-			part);
+		record->content_unit_1 = unit_of(pack_contents_find(segment, (uint32_t)part,
+								    &record->version,
+								    draft->content),
+						 part);
 	bool elsewhere = record->path_unit_1 || record->other_unit_1 || record->content_unit_1;
 	reserve_record(segment, draft, elsewhere ? part : (int64_t)ANY_PART);
 	if (record->place == PACK_NO_PLACE) { /* in the next part those places mean others */
@@ -289,7 +290,7 @@ static uint64_t finish_draft(const struct segment *segment, const struct draft *
 	if (draft->record.path_bytes)
 		pack_texts_note(segment, draft->path, draft->path_bytes, draft->record.place);
 	if (draft->record.content_bytes && may_be_known(draft))
-		pack_known_note(segment, &draft->record.version, draft->record.place);
+		pack_contents_note(segment, &draft->record.version, draft->record.place);
 	return draft->record.place;
 }
 

@@ -1,11 +1,11 @@
-/* pack_known.h: a content that stands in a part is not written there once more, and comes back from both records. */
+/* pack_contents.h: a content that stands in a part is not written there once more, and comes back from both records. */
 #include <criterion/criterion.h>
 
 #include "cli/undo/pack_reader.h"
 #include "support.h"
 #include "tracker/content/pack_code.h"
+#include "tracker/content/pack_contents.h"
 #include "tracker/content/pack_find.h"
-#include "tracker/content/pack_known.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/content/pack_window.h"
 #include "tracker/content/pack_write.h"
@@ -26,7 +26,7 @@ static void stop(void)
 	world_close(&world);
 }
 
-TestSuite(pack_known, .init = start, .fini = stop);
+TestSuite(pack_contents, .init = start, .fini = stop);
 
 static uint64_t keep_as(const char *path, size_t size_bytes)
 {
@@ -88,7 +88,7 @@ static uint32_t assert_holds(uint64_t place, size_t size_bytes)
 	return record.size_bytes;
 }
 
-Test(pack_known, a_content_stands_once)
+Test(pack_contents, a_content_stands_once)
 {
 	uint64_t first = keep(SIZE), second = keep(SIZE), third = keep_file(SIZE);
 
@@ -101,7 +101,7 @@ Test(pack_known, a_content_stands_once)
 }
 
 /* From the fifth record on they are in memory. */
-Test(pack_known, in_memory_too)
+Test(pack_contents, in_memory_too)
 {
 	for (int i = 0; i < 300; i++) {
 		memcpy(bytes, &i, sizeof(i));
@@ -112,7 +112,7 @@ Test(pack_known, in_memory_too)
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 0);
 }
 
-Test(pack_known, a_content_of_any_size_comes_back)
+Test(pack_contents, a_content_of_any_size_comes_back)
 {
 	static const size_t SIZES[] = { 0, 1, 63, 64, 4096, 15000, 16384, 16385, 65536 };
 
@@ -124,7 +124,7 @@ Test(pack_known, a_content_of_any_size_comes_back)
 }
 
 /* Another process's, which has no memory of the part. */
-Test(pack_known, of_another_process)
+Test(pack_contents, of_another_process)
 {
 	pid_t child = fork();
 	if (child == 0)
@@ -135,7 +135,7 @@ Test(pack_known, of_another_process)
 }
 
 /* A part may be dropped before the next one. */
-Test(pack_known, not_in_another_part)
+Test(pack_contents, not_in_another_part)
 {
 	(void)keep(SIZE);
 	world.segment.header->undo_next = PACK_PART_BYTES;
@@ -145,26 +145,26 @@ Test(pack_known, not_in_another_part)
 }
 
 /* Two contents with the same hash are two: the bytes are compared. */
-Test(pack_known, the_bytes_decide)
+Test(pack_contents, the_bytes_decide)
 {
 	struct version wanted, other;
 	uint64_t place = keep(SIZE);
 
 	bytes[7]++;
 	wanted = version_of_bytes(bytes, SIZE);
-	pack_known_note(&world.segment, &wanted, place);
-	cr_assert_eq(pack_known_find(&world.segment, 0, &wanted, bytes), PACK_NO_PLACE);
+	pack_contents_note(&world.segment, &wanted, place);
+	cr_assert_eq(pack_contents_find(&world.segment, 0, &wanted, bytes), PACK_NO_PLACE);
 	(void)assert_holds(keep(SIZE), SIZE);
 	bytes[7]--;
 	other = version_of_bytes(bytes, SIZE);
-	cr_assert_eq(pack_known_find(&world.segment, 0, &other, bytes), place);
+	cr_assert_eq(pack_contents_find(&world.segment, 0, &other, bytes), place);
 	bytes[7]++; /* as a hash that is the same would have it */
-	cr_assert_eq(pack_known_find(&world.segment, 0, &other, bytes), PACK_NO_PLACE);
-	pack_known_note(&world.segment, &other, place + PACK_UNIT_BYTES);
-	cr_assert_eq(pack_known_find(&world.segment, 0, &other, bytes), PACK_NO_PLACE);
+	cr_assert_eq(pack_contents_find(&world.segment, 0, &other, bytes), PACK_NO_PLACE);
+	pack_contents_note(&world.segment, &other, place + PACK_UNIT_BYTES);
+	cr_assert_eq(pack_contents_find(&world.segment, 0, &other, bytes), PACK_NO_PLACE);
 }
 
-Test(pack_known, a_record_that_names_another_is_found_by_version)
+Test(pack_contents, a_record_that_names_another_is_found_by_version)
 {
 	struct version version = version_of_bytes(bytes, SIZE);
 	struct content content;
@@ -177,8 +177,8 @@ Test(pack_known, a_record_that_names_another_is_found_by_version)
 	cr_assert(version_equal(&content.version, &version));
 }
 
-/* Somebody changed what a record names: it is refused. */
-Test(pack_known, what_is_not_there_is_refused)
+/* An external program changed what a record names: it is refused. */
+Test(pack_contents, what_is_not_there_is_refused)
 {
 	uint64_t first = keep(SIZE), second = keep_as("/w/y", SIZE);
 	struct pack_record record;

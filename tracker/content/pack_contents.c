@@ -1,5 +1,5 @@
-/* Contents that stand in records of packs: see pack_known.h. */
-#include "tracker/content/pack_known.h"
+/* Contents that stand in records of packs: see pack_contents.h. */
+#include "tracker/content/pack_contents.h"
 
 #include <string.h>
 
@@ -69,8 +69,8 @@ static bool stands_in_part(const struct segment *segment, uint64_t place,
 	return stands;
 }
 
-uint64_t pack_known_find(const struct segment *segment, uint32_t part,
-			 const struct version *version, const char *content)
+uint64_t pack_contents_find(const struct segment *segment, uint32_t part,
+			    const struct version *version, const char *content)
 {
 	const uint64_t *slot = slot_of(segment, version);
 	uint64_t word = slot ? __atomic_load_n(slot, __ATOMIC_RELAXED) : 0;
@@ -85,7 +85,8 @@ uint64_t pack_known_find(const struct segment *segment, uint32_t part,
 	return stands ? place : PACK_NO_PLACE;
 }
 
-void pack_known_note(const struct segment *segment, const struct version *version, uint64_t place)
+void pack_contents_note(const struct segment *segment, const struct version *version,
+			uint64_t place)
 {
 	uint64_t *slot = slot_of(segment, version);
 	uint64_t unit_1 = place / PACK_UNIT_BYTES + 1;
