@@ -1,5 +1,5 @@
 /*
- * What an agent's hooks would have answered to its own reads (cli/hooks/tool_read.h), in a recorded
+ * What an agent's hooks would have answered to reads by its own tools (cli/hooks/tool_read.h), in a recorded
  * session: by the decisions of a hook, in a segment of the session's own.
  *
  * A hook knows the file as it is.  A transcript tells no more than what was shown: where that was the

@@ -431,6 +431,16 @@ static void decide_diff(const struct opened *opened)
 					       delivery->time_ns };
 }
 
+/* It is what was given whole, but lines of another version were given since: it changed, and
+ * changed back. */
+static bool was_other_since(const struct opened *opened)
+{
+	return opened->is_delivered &&
+	       version_equal(&opened->known.version, &opened->delivery.version) &&
+	       line_range_is_other(opened->segment, opened->known.file_key, &opened->moment,
+				   &opened->known.version, opened->delivery.time_ns);
+}
+
 static bool is_the_same(struct opened *opened)
 {
 	const struct version *now = &opened->answer->content.version;
@@ -440,7 +450,7 @@ static bool is_the_same(struct opened *opened)
 	    version_equal(now, &opened->parts.version))
 		choose_known(opened, &opened->parts);
 	if (version_equal(now, &opened->known.version))
-		return true;
+		return !was_other_since(opened);
 	if (opened->accepts_diff)
 		decide_diff(opened);
 	return false;

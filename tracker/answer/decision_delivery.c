@@ -212,6 +212,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	}
 	if (delivery_record(segment, pending->file_key, version, &given) < 0)
 		return;
+	line_range_drop_others(segment, now.scope_id, pending->file_key, version);
 	if (!pending->is_diff)
 		segment_count(segment, COUNTER_deliveries, 1);
 	if (is_repeat)

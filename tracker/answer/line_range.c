@@ -47,6 +47,17 @@ static void add(struct line_range_slot *slot, struct line_range part)
 	*place = part;
 }
 
+/* When the last part was given; 0: there is none. */
+static uint64_t last_part_ns(const struct line_range_slot *slot)
+{
+	uint64_t last_ns = 0;
+
+	for (int i = 0; i < LINE_RANGES_MAX; i++)
+		if (slot->parts[i].first && slot->parts[i].time_ns > last_ns)
+			last_ns = slot->parts[i].time_ns;
+	return last_ns;
+}
+
 int line_range_record(const struct segment *segment, uint64_t file_key,
 		      const struct version *version, uint64_t line_count, const struct span *spans,
 		      unsigned count, const struct moment *moment)
@@ -62,6 +73,9 @@ int line_range_record(const struct segment *segment, uint64_t file_key,
 	if (copy.session_epoch != moment->session_epoch ||
 	    copy.scope_epoch != moment->scope_epoch || copy.line_count != line_count ||
 	    !version_equal(&copy.version, version)) {
+		uint64_t last_ns = last_part_ns(&copy);
+		if (last_ns && !version_equal(&copy.version, version))
+			copy.other_ns = last_ns;
 		memset(copy.parts, 0, sizeof(copy.parts));
 		copy.session_epoch = moment->session_epoch;
 		copy.scope_epoch = moment->scope_epoch;
@@ -78,6 +92,35 @@ int line_range_record(const struct segment *segment, uint64_t file_key,
 	copy.time_ns = moment->time_ns;
 	slot_commit(slot, &copy, sizeof(copy));
 	return 0;
+}
+
+bool line_range_is_other(const struct segment *segment, uint64_t file_key,
+			 const struct moment *moment, const struct version *version,
+			 uint64_t after_ns)
+{
+	struct line_range_slot copy;
+
+	if (!pair_read(segment, &PARTS, moment->scope_id, file_key, &copy) ||
+	    copy.session_epoch != moment->session_epoch || copy.scope_epoch != moment->scope_epoch)
+		return false;
+	return copy.other_ns > after_ns ||
+	       (!version_equal(&copy.version, version) && last_part_ns(&copy) > after_ns);
+}
+
+void line_range_drop_others(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+			    const struct version *version)
+{
+	struct line_range_slot copy;
+
+	if (!pair_read(segment, &PARTS, scope_id, file_key, &copy) ||
+	    version_equal(&copy.version, version))
+		return;
+	struct line_range_slot *slot = pair_hold(segment, &PARTS, scope_id, file_key, false, &copy);
+	if (!slot)
+		return;
+	if (!version_equal(&copy.version, version))
+		memset(copy.parts, 0, sizeof(copy.parts));
+	slot_commit(slot, &copy, sizeof(copy));
 }
 
 /* How far the parts reach from behind a line on, without a gap. */

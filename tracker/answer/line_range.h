@@ -38,6 +38,17 @@ bool line_range_has(const struct segment *segment, uint64_t file_key, const stru
 		    const struct output_limits *limits, uint64_t after_ns, const struct span *span,
 		    struct version *ret_version);
 
+/* line_range_is_other(): was the scope given lines of another version than this, later than that
+ * (CLOCK_BOOTTIME)?  Then the file is not as it was when it was read last. */
+bool line_range_is_other(const struct segment *segment, uint64_t file_key,
+			 const struct moment *moment, const struct version *version,
+			 uint64_t after_ns);
+
+/* line_range_drop_others(): the scope was given the file whole in this version: it reads no lines
+ * of another one as unchanged any more, should that come back. */
+void line_range_drop_others(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+			    const struct version *version);
+
 /* line_range_forget(): no part of a file that was given so far counts any more, in one scope or,
  * for scope_id 0, in all.  Returns the number of files (one for each scope) of which there was
  * one. */

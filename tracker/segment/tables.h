@@ -364,6 +364,8 @@ struct line_range_slot {
 	uint64_t line_count;    /* of the whole file; 0: forgotten */
 	uint64_t time_ns;       /* of the last part */
 	struct line_range parts[LINE_RANGES_MAX];
+	/* of the last part of another version than `version`, as far as that was recorded here; 0: none */
+	uint64_t other_ns;
 };
 
 /* An instruction file that a scope was given, in a version (instruction.h).  Written under the slot
@@ -437,7 +439,7 @@ _Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segmen
 _Static_assert(sizeof(struct inode_slot) == 40, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct line_range_slot) == 464, "part_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct line_range_slot) == 472, "part_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct instruction_slot) == 96,
 	       "instruction_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct instruction_directory_slot) == 16,

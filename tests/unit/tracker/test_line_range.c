@@ -377,13 +377,17 @@ Test(part, cat_of_another_version)
 
 Test(part, given_whole_then_changed_then_in_parts)
 {
+	enum reason reason;
+
 	fill(1);
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
 	fill(2);
 	print_lines("f", 1, 50, NULL);
 	print_lines("f", 51, 100, NULL);
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE);
-	fill(1); /* that was given, too */
+	fill(1); /* that was given, too, but it is not what was read last */
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_CONTENT);
+	cr_assert_eq(reason, REASON_CHANGED);
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE);
 	world_fill(&world, "f", 4040, 1);
 	print_lines("f", 1, 101, NULL);
