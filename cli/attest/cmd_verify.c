@@ -21,13 +21,13 @@
 #include "tracker/segment/segment.h"
 
 static const char *session_name, *journal_option, *seal_option, *digest;
-static const char *attestation, *key_path, *checkout, *before;
+static const char *attestation, *key_path, *checkout, *before_session;
 static bool json;
 
 static const struct option_spec SPECS[] = {
 	{ "--attestation", "FILE", "does what `seen attest` stated hold", NULL, &attestation },
 	{ "--before", "DIR", "with it: a checkout of what was there before the session", NULL,
-	  &before },
+	  &before_session },
 	{ "--checkout", "DIR", "with it: the workspace as the session left it", NULL, &checkout },
 	{ "--digest", "HEX", "a digest that a run printed, kept where no process could change it",
 	  NULL, &digest },
@@ -316,7 +316,7 @@ static const char *refuse(void)
 	if (attestation && (digest || seal_option))
 		return "--digest and --seal are for the journal alone; an attestation has its "
 		       "digest";
-	if (!attestation && (key_path || checkout || before))
+	if (!attestation && (key_path || checkout || before_session))
 		return "--key, --checkout and --before go with --attestation";
 	if (seal_option && !journal_option)
 		return "--seal goes with --journal";
@@ -332,7 +332,7 @@ static int verify_attested(const struct config *config)
 						    .journal = journal_option,
 						    .session = session_name,
 						    .checkout = checkout,
-						    .before = before,
+						    .before = before_session,
 						    .json = json };
 	return verify_attestation(config, &request);
 }

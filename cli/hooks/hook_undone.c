@@ -160,11 +160,13 @@ static int write_step(const struct tree_records *records, const struct step *ste
 {
 	struct failed *failed = data;
 	struct hook_list list = { .out = failed->out, .head = " and had changed " };
+	/* As the agent's model wrote it: the agent may put words of its own before it. */
+	const char *command = step->call && step->call->input ? step->call->input : step->text;
 	char text[STEP_TEXT_BYTES * 4 + 1], status[48] = "";
 
 	(void)records;
 	if (!set->count || failed->undone[step->number] ||
-	    path_escape(step->text, text, sizeof(text)) < 0)
+	    path_escape(command, text, sizeof(text)) < 0)
 		return 0;
 	if (step->has_status)
 		(void)snprintf(status, sizeof(status), " (exit status %u)", step->status);

@@ -44,7 +44,7 @@ static const char *const BY[] = {
 	[GAIN_BY_DAY] = "day",
 };
 
-enum { BY_COUNT = sizeof(BY) / sizeof(BY[0]), DAYS_MAX = 36500, COST_BYTES = 48 };
+enum { DAYS_MAX = 36500, COST_BYTES = 48 };
 
 static const double TOKENS_OF_PRICE = 1e6;
 
@@ -71,9 +71,9 @@ static int parse(struct wish *wish, struct gain *gain)
 {
 	wish->price = -1;
 	if (by_word) {
-		while (gain->by < BY_COUNT && strcmp(by_word, BY[gain->by]) != 0)
+		while (gain->by < GAIN_BY_COUNT && strcmp(by_word, BY[gain->by]) != 0)
 			gain->by++;
-		if (gain->by == GAIN_BY_ALL || gain->by == BY_COUNT) {
+		if (gain->by == GAIN_BY_ALL || gain->by == GAIN_BY_COUNT) {
 			message("--by %s: agent, project or day", by_word);
 			return EXIT_CODE_USAGE;
 		}

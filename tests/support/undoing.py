@@ -75,10 +75,11 @@ def difference(before, after):
 class Maker:
     """Random trees, and random commands over what is there: by `kinds`, the file types by path below the root."""
 
-    def __init__(self, root, seed, observes_static=False):
+    def __init__(self, root, seed, observes_static=False, has_threads=True):
         self.root = root
         self.random = random.Random(seed)
-        self.forms = (NAMES, DATA, PROGRAMS, GITS) + ((STATIC,) if observes_static and shutil.which("busybox") else ())
+        data = [form for form in DATA if has_threads or " threads " not in form]
+        self.forms = (NAMES, data, PROGRAMS, GITS) + ((STATIC,) if observes_static and shutil.which("busybox") else ())
         self.external = root + ".external"
         with open(self.external, "w") as file:
             file.write("beside the tree\n")
