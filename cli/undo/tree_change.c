@@ -355,7 +355,8 @@ static int note_mapped(const struct tree_records *records, size_t first,
 		const struct tree_record *record = &records->records[i];
 		bool is_mapped = record->kind == PACK_AFTER && record->flags & PACK_MAPPED &&
 				 !(record->flags & PACK_NO_NAME);
-		if (is_mapped && range->lives_until(record, range->data) >= range->from_time_ns)
+		if (is_mapped && record->time_ns < range->from_time_ns &&
+		    range->lives_until(record, range->data) >= range->from_time_ns)
 			error = tree_unseen_mapped(walk, record);
 	}
 	return error;
