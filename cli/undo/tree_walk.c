@@ -46,7 +46,7 @@ static void note_left(struct tree_inode *inode, const struct pack_state *state, 
 	    (inode->left && inode->left->ctime_ns >= state->ctime_ns))
 		return;
 	inode->left = state;
-	inode->is_exact = is_exact;
+	inode->is_exact = is_exact && !inode->is_linked;
 }
 
 /* The content that a file was left with is that of a state with the same size and time. */
@@ -290,7 +290,9 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 
 	if (!made || !inode)
 		return -ENOMEM;
-	if (!record->operation) /* an undo may have linked what an external program had edited by then */
+	if (record->operation) /* an undo may have linked what an external program had edited by then */
+		inode->is_linked = true;
+	else
 		note_left(inode, &record->before, false);
 	if (!made->inode && made->state == TREE_INHERITS)
 		made->inode = inode;
