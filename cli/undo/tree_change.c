@@ -458,8 +458,10 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 	const struct tree_inode *inode = tree_inode_find(changes->walk, &state);
 
 	*ret_as_left = false;
-	if (state.creation_ns > time_ns) { /* its number was another file's then */
-		ret_entry->exists = false;
+	if (state.creation_ns > time_ns) {
+		/* Its number was another file's then. It may be what an undo made in the place of that: of
+		 * such a file it is not on record when it was made. */
+		ret_entry->exists = inode != NULL;
 		return error;
 	}
 	if (inode && inode->object && inode->left)

@@ -246,7 +246,16 @@ def socket(file, other, new):
 
 
 def threads(directory, *_):
-    """Each makes, renames and removes files of its own; all write to one file, and some move that."""
+    """Each makes, renames and removes files of its own; all write to one file."""
+    start_threads(directory, is_moved=False)
+
+
+def threads_that_rename(directory, *_):
+    """And some rename that file."""
+    start_threads(directory, is_moved=True)
+
+
+def start_threads(directory, is_moved):
     import threading
 
     shared = os.path.join(directory, "threads")
@@ -260,7 +269,7 @@ def threads(directory, *_):
             file.write(b"%d\n" % number)
         if number % 2:
             os.unlink(path + ".moved")
-        if number % 4 == 0:
+        if is_moved and number % 4 == 0:
             os.replace(shared, shared + ".moved")
     started = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in started:
