@@ -104,7 +104,7 @@ def digest_at(directory, text):
     return hashlib.sha256(content).hexdigest(), stat.S_ISLNK(mode)
 
 
-def check_files(statement, arguments, tell):
+def check_files(statement, arguments, report):
     predicate, products = statement["predicate"], statement["subject"][1:]
     changed = {item["name"] for item in products} | set(predicate["removed"])
     files = [("material", item, arguments.before or arguments.checkout) for item in predicate["materials"]]
@@ -113,14 +113,14 @@ def check_files(statement, arguments, tell):
         is_checked = directory and (kind == "product" or arguments.before or item["name"] not in changed)
         try:
             same = is_checked and digest_at(directory, item["name"]) == (item["digest"]["sha256"], "annotations" in item)
-            tell(kind, "not checked" if not is_checked else "holds" if same else "differs", item["name"])
+            report(kind, "not checked" if not is_checked else "holds" if same else "differs", item["name"])
         except OSError:
-            tell(kind, "differs", item["name"])
+            report(kind, "differs", item["name"])
     for name in predicate["removed"]:
         try:
-            tell("removed", "differs" if arguments.checkout and digest_at(arguments.checkout, name) else "not checked", name)
+            report("removed", "differs" if arguments.checkout and digest_at(arguments.checkout, name) else "not checked", name)
         except OSError as error:
-            tell("removed", "holds" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "differs", name)
+            report("removed", "holds" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "differs", name)
 
 
 def main():
@@ -129,20 +129,20 @@ def main():
         parser.add_argument(name)
     arguments, results = parser.parse_args(), []
 
-    def tell(kind, result, name=""):
+    def report(kind, result, name=""):
         results.append(result)
         print(kind, result, name, sep="\t")
 
     try:
         payload = statement_of(open(arguments.attestation, "rb").read(), arguments.key)
-        tell("signature", "holds")
+        report("signature", "holds")
         statement, seal = seal_of(payload)
-        check_files(statement, arguments, tell)
+        check_files(statement, arguments, report)
         if arguments.journal:
             check_journal(arguments.journal, seal)
-            tell("journal", "holds")
+            report("journal", "holds")
     except Differs as differs:
-        tell(differs.args[0], "differs", differs.args[1])
+        report(differs.args[0], "differs", differs.args[1])
     return 1 if "differs" in results else 0
 
 

@@ -14,8 +14,8 @@
  * earlier time than the event by that. */
 static const int64_t CLOCK_STEP_NS = 10000000;
 
-/* A path with what is known of it. */
-struct known {
+/* A path with what is on record of it. */
+struct candidate {
 	const char *path;                 /* absolute; borrowed */
 	const struct report_file *file;   /* NULL: the journal does not name it */
 	const struct tree_change *change; /* NULL: no undo record is about it */
@@ -28,9 +28,9 @@ struct gathering {
 	struct artifacts *artifacts;
 };
 
-static int compare_known(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
-	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
+	return strcmp(((const struct candidate *)a)->path, ((const struct candidate *)b)->path);
 }
 
 static bool is_wanted(const struct report *report, const char *path)
@@ -42,35 +42,35 @@ static bool is_wanted(const struct report *report, const char *path)
 	       !(length >= 5 && strcmp(path + length - 5, "/.git") == 0);
 }
 
-/* All paths, each once.  ret_known: free() it. */
+/* All paths, each once.  ret_candidates: free() it. */
 static int find_all(const struct report *report, const struct tree_changes *changes,
-		    struct known **ret_known, size_t *ret_count)
+		    struct candidate **ret_candidates, size_t *ret_count)
 {
 	size_t count = 0, merged = 0;
-	struct known *all = calloc(report->file_count + changes->count + 1, sizeof(*all));
+	struct candidate *all = calloc(report->file_count + changes->count + 1, sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < report->file_count; i++)
 		if (report->files[i].fold != REPORT_STATE &&
 		    is_wanted(report, report->files[i].path))
-			all[count++] = (struct known){ .path = report->files[i].path,
-						       .file = &report->files[i] };
+			all[count++] = (struct candidate){ .path = report->files[i].path,
+							   .file = &report->files[i] };
 	for (size_t i = 0; i < changes->count; i++)
 		if (is_wanted(report, changes->changes[i].path))
-			all[count++] = (struct known){ .path = changes->changes[i].path,
-						       .change = &changes->changes[i] };
-	qsort(all, count, sizeof(*all), compare_known);
+			all[count++] = (struct candidate){ .path = changes->changes[i].path,
+							   .change = &changes->changes[i] };
+	qsort(all, count, sizeof(*all), compare_candidates);
 	for (size_t i = 0; i < count; i++) {
 		if (merged && strcmp(all[merged - 1].path, all[i].path) == 0) {
-			struct known *last = &all[merged - 1];
+			struct candidate *last = &all[merged - 1];
 			last->file = last->file ? last->file : all[i].file;
 			last->change = last->change ? last->change : all[i].change;
 		} else {
 			all[merged++] = all[i];
 		}
 	}
-	*ret_known = all;
+	*ret_candidates = all;
 	*ret_count = merged;
 	return 0;
 }
@@ -119,25 +119,27 @@ static const char *explain(int error)
 
 /* ---- materials ---- */
 
-static bool was_read(const struct known *known)
+static bool was_read(const struct candidate *candidate)
 {
-	return known->file && known->file->work.opens_read && !(known->file->fate & FATE_MADE) &&
-	       !(known->change && known->change->before.known && !known->change->before.exists);
+	return candidate->file && candidate->file->work.opens_read &&
+	       !(candidate->file->fate & FATE_MADE) &&
+	       !(candidate->change && candidate->change->before.known &&
+		 !candidate->change->before.exists);
 }
 
 /* Did the session change its bytes? */
-static bool is_changed(const struct known *known)
+static bool is_changed(const struct candidate *candidate)
 {
-	if (known->change)
-		return !known->change->same_content && !known->change->metadata;
-	return known->file && fate_is_change(fate_of(known->file->fate));
+	if (candidate->change)
+		return !candidate->change->same_content && !candidate->change->metadata;
+	return candidate->file && fate_is_change(fate_of(candidate->file->fate));
 }
 
 /* Of what was there before the session's own change. */
-static void digest_before(const struct gathering *gathering, const struct known *known,
+static void digest_before(const struct gathering *gathering, const struct candidate *candidate,
 			  struct artifact *artifact)
 {
-	const struct tree_change *change = known->change;
+	const struct tree_change *change = candidate->change;
 
 	if (!change || !change->before.known) {
 		artifact->not_known = "the session changed it, and what was there was not kept";
@@ -155,55 +157,56 @@ static void digest_before(const struct gathering *gathering, const struct known 
 }
 
 /* Of what is on disk, where that is what was read. */
-static void digest_unchanged(struct gathering *gathering, const struct known *known,
+static void digest_unchanged(struct gathering *gathering, const struct candidate *candidate,
 			     struct artifact *artifact)
 {
 	struct stat stat;
-	int error = file_digest_at(&gathering->places, known->path, artifact->digest, &stat);
+	int error = file_digest_at(&gathering->places, candidate->path, artifact->digest, &stat);
 
 	if (error < 0)
 		artifact->not_known = explain(error);
-	else if (known->file->changed)
+	else if (candidate->file->changed)
 		artifact->not_known = "an external program changed it meanwhile";
-	else if (known->change
-			 ? known->change->left != TREE_AS_LEFT
-			 : time_ns(&stat.st_ctim) >= (int64_t)known->file->first_ns - CLOCK_STEP_NS)
+	else if (candidate->change ? candidate->change->left != TREE_AS_LEFT
+				   : time_ns(&stat.st_ctim) >=
+					     (int64_t)candidate->file->first_ns - CLOCK_STEP_NS)
 		artifact->not_known = "it may have changed since it was read";
 	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
 }
 
-static int add_material(struct gathering *gathering, const struct known *known)
+static int add_material(struct gathering *gathering, const struct candidate *candidate)
 {
 	struct stat stat;
 
-	if (!was_read(known))
+	if (!was_read(candidate))
 		return 0;
 	/* A directory is opened, too. */
-	if (!is_changed(known) && lstat(known->path, &stat) == 0 && S_ISDIR(stat.st_mode))
+	if (!is_changed(candidate) && lstat(candidate->path, &stat) == 0 && S_ISDIR(stat.st_mode))
 		return 0;
-	struct artifact *artifact = add(gathering, &gathering->artifacts->materials, known->path);
+	struct artifact *artifact = add(gathering, &gathering->artifacts->materials,
+					candidate->path);
 	if (!artifact)
 		return -ENOMEM;
-	if (is_changed(known))
-		digest_before(gathering, known, artifact);
+	if (is_changed(candidate))
+		digest_before(gathering, candidate, artifact);
 	else
-		digest_unchanged(gathering, known, artifact);
+		digest_unchanged(gathering, candidate, artifact);
 	return 0;
 }
 
 /* ---- products ---- */
 
-static bool is_removed(const struct known *known)
+static bool is_removed(const struct candidate *candidate)
 {
-	if (known->change)
-		return known->change->after.known && !known->change->after.exists;
-	return fate_of(known->file->fate) == FATE_IS_REMOVED;
+	if (candidate->change)
+		return candidate->change->after.known && !candidate->change->after.exists;
+	return fate_of(candidate->file->fate) == FATE_IS_REMOVED;
 }
 
 /* Is there a file, or was there one?  Directories have no digest. */
-static bool is_of_file(const struct known *known)
+static bool is_of_file(const struct candidate *candidate)
 {
-	const struct tree_change *change = known->change;
+	const struct tree_change *change = candidate->change;
 
 	if (!change)
 		return true;
@@ -212,41 +215,41 @@ static bool is_of_file(const struct known *known)
 	return !change->before.exists || !S_ISDIR(change->before.mode);
 }
 
-static void digest_product(struct gathering *gathering, const struct known *known,
+static void digest_product(struct gathering *gathering, const struct candidate *candidate,
 			   struct artifact *artifact)
 {
 	struct stat stat;
-	int error = file_digest_at(&gathering->places, known->path, artifact->digest, &stat);
+	int error = file_digest_at(&gathering->places, candidate->path, artifact->digest, &stat);
 
-	if (known->change && known->change->left != TREE_AS_LEFT)
-		artifact->not_known = known->change->left == TREE_CHANGED_SINCE
+	if (candidate->change && candidate->change->left != TREE_AS_LEFT)
+		artifact->not_known = candidate->change->left == TREE_CHANGED_SINCE
 					      ? "an external program changed it since"
 					      : "how the session left it is not known";
 	else if (error < 0)
 		artifact->not_known = explain(error);
-	else if (!known->change &&
-		 time_ns(&stat.st_ctim) > (int64_t)known->file->last_ns + CLOCK_STEP_NS)
+	else if (!candidate->change &&
+		 time_ns(&stat.st_ctim) > (int64_t)candidate->file->last_ns + CLOCK_STEP_NS)
 		artifact->not_known = "it may have changed since the session wrote it";
 	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
 }
 
-static int add_product(struct gathering *gathering, const struct known *known)
+static int add_product(struct gathering *gathering, const struct candidate *candidate)
 {
-	const struct tree_change *change = known->change;
-	bool is_product = known->change || fate_is_change(fate_of(known->file->fate));
+	const struct tree_change *change = candidate->change;
+	bool is_product = candidate->change || fate_is_change(fate_of(candidate->file->fate));
 
-	if (!is_product || !is_changed(known) || !is_of_file(known))
+	if (!is_product || !is_changed(candidate) || !is_of_file(candidate))
 		return 0;
-	if (!is_removed(known)) {
+	if (!is_removed(candidate)) {
 		struct artifact *artifact = add(gathering, &gathering->artifacts->products,
-						known->path);
+						candidate->path);
 		if (artifact)
-			digest_product(gathering, known, artifact);
+			digest_product(gathering, candidate, artifact);
 		return artifact ? 0 : -ENOMEM;
 	}
 	if (change && change->before.known && !change->before.exists)
 		return 0; /* it came and went */
-	return add(gathering, &gathering->artifacts->removed, known->path) ? 0 : -ENOMEM;
+	return add(gathering, &gathering->artifacts->removed, candidate->path) ? 0 : -ENOMEM;
 }
 
 /* ---- all ---- */
@@ -257,7 +260,7 @@ int artifacts_gather(const struct report *report, const struct tree_records *rec
 	struct gathering gathering = { .report = report,
 				       .records = records,
 				       .artifacts = ret_artifacts };
-	struct known *all = NULL;
+	struct candidate *all = NULL;
 	size_t count = 0;
 
 	*ret_artifacts = (struct artifacts){ .materials = { .count = 0 } };

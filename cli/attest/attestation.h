@@ -43,7 +43,7 @@ struct attested_item {
 struct attestation_check {
 	const char *text; /* of the attestation */
 	size_t size_bytes;
-	/* NULL: somebody else has inspected the signature of `text`, an envelope or a bare statement */
+	/* NULL: the caller has inspected the signature of `text`, an envelope or a bare statement */
 	const struct ed25519_key *key;
 	const char *journal;  /* path of the journal, its seal beside it; NULL: not at hand */
 	const char *checkout; /* absolute: the workspace as the session left it; NULL: not at hand */

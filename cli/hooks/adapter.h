@@ -123,7 +123,7 @@ struct hook_adapter {
 	bool (*edits)(const struct hook_input *input, size_t index, struct hook_edit *ret_edit);
 
 	/* is_unchanged(): after a tool that edits or writes: does its output show that the file held
-	 * that content before?  NULL: it shows no such thing, and the model is told before. */
+	 * that content before?  NULL: it shows no such thing, and the model gets that before. */
 	bool (*is_unchanged)(const struct hook_input *input);
 
 	/* Documents for the agent, new references; NULL: there is none for it, and

@@ -254,7 +254,7 @@ static int run_in_session(struct run *run)
 		run->begun = *recording->journal.header;
 	struct context context = root_context(run->config, segment, run->words);
 	uint32_t this_run = process_begin_run(segment);
-	facts_begin(run->config, &run->session, &recording->journal);
+	facts_start(run->config, &run->session, &recording->journal);
 	context.flags |= this_run | run_kind(&context);
 	recording->watch = watch_start(&run->session, &recording->journal, quiet);
 	recording->transcripts = transcripts_start(run->config, &run->session, &recording->journal);

@@ -39,7 +39,7 @@ static void write_rule(const struct config_rule *rule, struct journal *journal)
 	fact_write(journal, FACT_RULE, text);
 }
 
-void facts_begin(const struct config *config, const struct session *session,
+void facts_start(const struct config *config, const struct session *session,
 		 struct journal *journal)
 {
 	if (!journal->header)

@@ -6,11 +6,11 @@
 #include "config/config.h"
 #include "tracker/journal/journal.h"
 
-/* facts_begin(): before the command starts: the workspace's commit, and the rules in force.
+/* facts_start(): before the command starts: the workspace's commit, and the rules in force.
  *
  * Where the session keeps the rules of an earlier run (`keeps_settings`), what this run's
  * configuration says is not in force, and no rule is written. */
-void facts_begin(const struct config *config, const struct session *session,
+void facts_start(const struct config *config, const struct session *session,
 		 struct journal *journal);
 
 /* facts_finish(): when it has ended: the workspace's commit, the command's status. */

@@ -23,7 +23,7 @@ struct tree_inode {
 	struct tree_object *object; /* its state at the walk's point; NULL: as at the beginning */
 	const struct pack_state *left; /* how the session left it; NULL: not known */
 	bool is_exact;                 /* `left` has the ctime, too: it is of an AFTER record */
-	bool is_linked; /* an undo gave it another name later: that set ctime */
+	bool is_linked;                /* an undo gave it another name later: that set ctime */
 	const struct tree_record *left_content; /* an AFTER with the content of `left`; NULL: none */
 	const struct tree_record *
 		closed; /* the next later AFTER or OPEN of a writer; NULL: none since its content changed */

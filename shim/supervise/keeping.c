@@ -94,7 +94,7 @@ bool keeping_is_on(const struct supervision *supervision, const struct target *t
 }
 
 /* What was closed before it is on record before it. */
-static void begin_boundary(const struct supervision *supervision)
+static void start_boundary(const struct supervision *supervision)
 {
 	written_tend(supervision->segment);
 	pack_raise_boundary(supervision->segment);
@@ -110,13 +110,13 @@ void keeping_starts(const struct supervision *supervision, struct target *target
 	target->is_step = keeping_is_on(supervision, target) &&
 			  step_begins(supervision->segment, target->process, context, ends_capture);
 	if (target->is_step)
-		begin_boundary(supervision);
+		start_boundary(supervision);
 }
 
 void keeping_ends(const struct supervision *supervision, struct target *target)
 {
 	if (target->is_step && !target->is_fork)
-		begin_boundary(supervision);
+		start_boundary(supervision);
 	target->is_step = false;
 }
 

@@ -324,7 +324,7 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 }
 
 /* Closes of which the kernel made one event are over where nothing has the file open any more. */
-static void settle(struct written *file)
+static void complete(struct written *file)
 {
 	struct pack_state state;
 
@@ -343,7 +343,7 @@ void written_opens_not(const struct segment *segment, const char *path)
 	read_events(segment);
 	struct written **at = find(path);
 	if (*at)
-		settle(*at);
+		complete(*at);
 	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
 		drop(at);
 	(void)pthread_mutex_unlock(&files.lock);
@@ -357,7 +357,7 @@ void written_opened(const struct segment *segment, const char *path, uint64_t in
 	if (file && file->opens && !file->ino)
 		file->ino = ino;
 	if (file)
-		settle(file);
+		complete(file);
 	if (file && file->opens && file->watch < 0) { /* its close will not be seen */
 		record_unknown(segment, file);
 		file->opens = 0;

@@ -25,7 +25,7 @@ request("and longer", "c1", [user, result("k1", ["a"]), result("k2", ["b"])]);
 request("a sub-agent's", "c9", [user], "a");
 request("one is missing", "c1", [user, result("k2", ["b"])]);
 request("one is shorter", "c1", [user, result("k2", [""])]);
-request("the same", "c1", [user, result("k2", [""]), "odd", null, { content: "text" }]);
+request("the same", "c1", [user, result("k2", [""]), "unusual", null, { content: "text" }]);
 request("another", "c2", [user]);
 request("back", "c1", [user, result("k2", [""])]);
 const context = (toolName, input, more) => ({ snapshot: { conversationId: "c1" }, toolCall: { toolName, toolCallId: "k" }, input, ...more });
@@ -73,9 +73,9 @@ class Plugin(Case):
         return json.loads(done.stdout)
 
     def conversations(self, out):
-        told = {name: [line.split()[2] for line in lines if line.startswith("forget")] for name, lines in out.items()
+        reported = {name: [line.split()[2] for line in lines if line.startswith("forget")] for name, lines in out.items()
                 if name in ("first", "longer", "and longer", "a sub-agent's", "one is missing", "one is shorter", "the same", "another", "back")}
-        self.assertEqual(told, {"first": ["SessionStart"], "longer": [], "and longer": [], "a sub-agent's": [], "one is missing": ["PostCompact"],
+        self.assertEqual(reported, {"first": ["SessionStart"], "longer": [], "and longer": [], "a sub-agent's": [], "one is missing": ["PostCompact"],
                                 "one is shorter": ["PostCompact"], "the same": [], "another": ["SessionStart"], "back": ["SessionStart"]})
         self.assertEqual([line.split()[2] for line in out["spawn"][1:] if line.startswith("forget")], ["SubagentStart"])
         self.assertEqual([line.split()[2] for line in out["spawned"][1:] if line.startswith("forget")], ["SubagentStop"])
