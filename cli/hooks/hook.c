@@ -104,7 +104,12 @@ static void handle(const struct session *session, const struct hook_input *input
 		(void)pack_boundary(&session->segment, input->tool ? PACK_TOOL : PACK_PROMPT);
 	(void)session_map_journal(session, &journal);
 	record(&journal, agent.scope_id, input);
-	write_answer(answer(&agent, input));
+	json_t *document = answer(&agent, input);
+	if (session->segment.settings->session_mode == SESSION_MODE_OBSERVE) { /* it changes nothing */
+		json_decref(document);
+		document = NULL;
+	}
+	write_answer(document);
 	journal_unmap(&journal);
 }
 

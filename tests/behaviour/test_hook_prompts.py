@@ -58,6 +58,12 @@ outside("a", None, "unlink"); tells(); tells()
 write("a", 50); tells()
 '''), ["changed since you read them: a (deleted)", None, None])
 
+    def test_a_session_that_only_observes(self):
+        self.assertEqual(self.ask(r'''
+write("a", 50); read("a")
+outside("a", "x\ny\n"); tells()
+''', "--mode", "observe"), [None])
+
     def test_mentioned(self):
         """A file that the prompt names counts as given: what changes since is reported, and its edit is checked."""
         (self.work / "e").write_text("theirs\n" * 20)

@@ -1119,7 +1119,7 @@ class Comparison:
         found = collections.defaultdict(list)
         planned = collections.Counter()
         for record in self.journal.records:
-            if record.op in ("START", "FORK", "EXIT", "UNOBSERVED", "COVERAGE", "NOTICE", "YIELDED", "GIVEN", "CHANGED", "EDITED", "GUARDED", "KEPT", "FORGOTTEN"):
+            if record.op in ("START", "FORK", "EXIT", "UNOBSERVED", "COVERAGE", "FACT", "NOTICE", "YIELDED", "GIVEN", "CHANGED", "EDITED", "GUARDED", "KEPT", "FORGOTTEN"):
                 continue
             if not record.process and record.op in ("EXEC", "EXEC_FAILED"):
                 result.extra["by seen run"] += 1
