@@ -99,9 +99,8 @@ def digest_at(directory, text):
         path = os.path.join(path, part)
     mode = os.lstat(path).st_mode
     if not stat.S_ISLNK(mode) and not stat.S_ISREG(mode):
-        raise OSError("no regular file")
-    content = os.readlink(path) if stat.S_ISLNK(mode) else open(path, "rb").read()
-    return hashlib.sha256(content).hexdigest(), stat.S_ISLNK(mode)
+        raise IsADirectoryError if stat.S_ISDIR(mode) else OSError("no regular file")
+    return hashlib.sha256(os.readlink(path) if stat.S_ISLNK(mode) else open(path, "rb").read()).hexdigest(), stat.S_ISLNK(mode)
 
 
 def check_files(statement, arguments, report):
@@ -112,7 +111,7 @@ def check_files(statement, arguments, report):
     for kind, item, directory in files:
         is_checked = directory and (kind == "product" or arguments.before or item["name"] not in changed)
         try:
-            same = is_checked and digest_at(directory, item["name"]) == (item["digest"]["sha256"], "annotations" in item)
+            same = is_checked and digest_at(directory, item["name"]) == (item["digest"]["sha256"], item.get("annotations", {}).get("symlink") is True)
             report(kind, "not checked" if not is_checked else "holds" if same else "differs", item["name"])
         except OSError:
             report(kind, "differs", item["name"])
@@ -120,18 +119,17 @@ def check_files(statement, arguments, report):
         try:
             report("removed", "differs" if arguments.checkout and digest_at(arguments.checkout, name) else "not checked", name)
         except OSError as error:
-            report("removed", "holds" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "differs", name)
+            report("removed", "holds" if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)) else "differs", name)
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser, results = argparse.ArgumentParser(), []
     for name in ("attestation", "key", "--journal", "--checkout", "--before"):
         parser.add_argument(name)
-    arguments, results = parser.parse_args(), []
+    arguments = parser.parse_args()
 
     def report(kind, result, name=""):
-        results.append(result)
-        print(kind, result, name, sep="\t")
+        print(kind, results.append(result) or result, json.dumps(name), sep="\t")
 
     try:
         payload = statement_of(open(arguments.attestation, "rb").read(), arguments.key)
@@ -143,6 +141,8 @@ def main():
             report("journal", "holds")
     except Differs as differs:
         report(differs.args[0], "differs", differs.args[1])
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        report("statement", "differs", str(error))
     return 1 if "differs" in results else 0
 
 

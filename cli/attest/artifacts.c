@@ -35,11 +35,17 @@ static int compare_candidates(const void *a, const void *b)
 
 static bool is_wanted(const struct report *report, const char *path)
 {
-	size_t length = strlen(path);
+	const char *below = report->workspace ? event_path_below(report->workspace, path, false)
+					      : NULL;
 
-	return report->workspace && event_path_below(report->workspace, path, false) &&
-	       strcmp(path, report->workspace) != 0 && !strstr(path, "/.git/") &&
-	       !(length >= 5 && strcmp(path + length - 5, "/.git") == 0);
+	if (!below || !*below)
+		return false;
+	for (const char *part = below; *part; part += strcspn(part, "/")) {
+		part += strspn(part, "/");
+		if (strncmp(part, ".git", 4) == 0 && (part[4] == '/' || !part[4]))
+			return false;
+	}
+	return true;
 }
 
 /* All paths, each once.  ret_candidates: free() it. */
@@ -119,12 +125,17 @@ static const char *explain(int error)
 
 /* ---- materials ---- */
 
+/* Was it opened for reading, before the session first changed it? */
 static bool was_read(const struct candidate *candidate)
 {
-	return candidate->file && candidate->file->work.opens_read &&
-	       !(candidate->file->fate & FATE_MADE) &&
-	       !(candidate->change && candidate->change->before.known &&
-		 !candidate->change->before.exists);
+	const struct tree_change *change = candidate->change;
+
+	if (!candidate->file || !candidate->file->work.opens_read)
+		return false;
+	if (!change)
+		return !(candidate->file->fate & FATE_MADE);
+	return candidate->file->first_ns < change->first_time_ns &&
+	       !(change->before.known && !change->before.exists);
 }
 
 /* Did the session change its bytes? */
@@ -133,6 +144,13 @@ static bool is_changed(const struct candidate *candidate)
 	if (candidate->change)
 		return !candidate->change->same_content && !candidate->change->metadata;
 	return candidate->file && fate_is_change(fate_of(candidate->file->fate));
+}
+
+/* Did nothing change it behind the moment when it was first read, until a state with that ctime? */
+static bool is_as_read(const struct candidate *candidate, int64_t ctime_ns)
+{
+	return !candidate->file->changed &&
+	       ctime_ns < (int64_t)candidate->file->first_ns - CLOCK_STEP_NS;
 }
 
 /* Of what was there before the session's own change. */
@@ -147,47 +165,61 @@ static void digest_before(const struct gathering *gathering, const struct candid
 	}
 	int fd = tree_entry_open(gathering->records, &change->before);
 	int error = fd < 0 ? fd : file_digest(fd, artifact->digest);
-	artifact->is_link = S_ISLNK(change->before.mode);
 	if (fd >= 0)
 		(void)close(fd);
 	if (error == -ENODATA)
 		artifact->not_known = tree_lost_text(change->before.lost);
 	else if (error < 0)
 		artifact->not_known = "what was kept of it cannot be read";
+	else if (S_ISLNK(change->before.mode))
+		artifact->not_known = "it was read through a symbolic link";
+	else if (!is_as_read(candidate, change->before.ctime_ns))
+		artifact->not_known =
+			"it may have changed between its first reading and the session's change";
 }
 
 /* Of what is on disk, where that is what was read. */
 static void digest_unchanged(struct gathering *gathering, const struct candidate *candidate,
 			     struct artifact *artifact)
 {
+	const struct tree_change *change = candidate->change;
 	struct stat stat;
 	int error = file_digest_at(&gathering->places, candidate->path, artifact->digest, &stat);
 
 	if (error < 0)
 		artifact->not_known = explain(error);
-	else if (candidate->file->changed)
-		artifact->not_known = "an external program changed it meanwhile";
-	else if (candidate->change ? candidate->change->left != TREE_AS_LEFT
-				   : time_ns(&stat.st_ctim) >=
-					     (int64_t)candidate->file->first_ns - CLOCK_STEP_NS)
+	else if (S_ISLNK(stat.st_mode))
+		artifact->not_known = "it was read through a symbolic link";
+	else if (change ? !change->is_left_by_ctime ||
+				  !is_as_read(candidate, change->before.ctime_ns)
+			: !is_as_read(candidate, time_ns(&stat.st_ctim)))
 		artifact->not_known = "it may have changed since it was read";
-	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat stat;
+
+	return lstat(path, &stat) == 0 && S_ISDIR(stat.st_mode);
 }
 
 static int add_material(struct gathering *gathering, const struct candidate *candidate)
 {
-	struct stat stat;
+	const struct tree_change *change = candidate->change;
+	bool is_other = change && change->moved_from && candidate->file &&
+			candidate->file->work.opens_read;
 
-	if (!was_read(candidate))
-		return 0;
 	/* A directory is opened, too. */
-	if (!is_changed(candidate) && lstat(candidate->path, &stat) == 0 && S_ISDIR(stat.st_mode))
+	if ((!was_read(candidate) && !is_other) ||
+	    (!is_changed(candidate) && is_directory(candidate->path)))
 		return 0;
 	struct artifact *artifact = add(gathering, &gathering->artifacts->materials,
-					candidate->path);
+					is_other ? change->moved_from : candidate->path);
 	if (!artifact)
 		return -ENOMEM;
-	if (is_changed(candidate))
+	if (is_other)
+		artifact->not_known = "it was read by a name that it got later";
+	else if (is_changed(candidate))
 		digest_before(gathering, candidate, artifact);
 	else
 		digest_unchanged(gathering, candidate, artifact);
@@ -199,7 +231,8 @@ static int add_material(struct gathering *gathering, const struct candidate *can
 static bool is_removed(const struct candidate *candidate)
 {
 	if (candidate->change)
-		return candidate->change->after.known && !candidate->change->after.exists;
+		return candidate->change->after.known &&
+		       (!candidate->change->after.exists || S_ISDIR(candidate->change->after.mode));
 	return fate_of(candidate->file->fate) == FATE_IS_REMOVED;
 }
 
@@ -209,28 +242,51 @@ static bool is_of_file(const struct candidate *candidate)
 	const struct tree_change *change = candidate->change;
 
 	if (!change)
+		return !is_directory(candidate->path);
+	if (change->after.exists && !S_ISDIR(change->after.mode))
 		return true;
-	if (change->after.exists)
-		return !S_ISDIR(change->after.mode);
-	return !change->before.exists || !S_ISDIR(change->before.mode);
+	return change->before.exists && !S_ISDIR(change->before.mode);
+}
+
+/* Is what is on disk what the session left there?  digest, ctime_ns: of what is on disk. */
+static bool is_as_left(const struct gathering *gathering, const struct tree_change *change,
+		       const char *digest, int64_t ctime_ns)
+{
+	char left[FILE_DIGEST_BYTES];
+
+	if (change->is_left_by_ctime)
+		return true;
+	if (!change->left_content) /* a rename or a link of the session set ctime last */
+		return ctime_ns <= (int64_t)change->last_time_ns + CLOCK_STEP_NS;
+	/* Size and times alone can be set. */
+	int fd = tree_record_open(gathering->records, change->left_content);
+	bool is_same = fd >= 0 && file_digest(fd, left) == 0 && strcmp(left, digest) == 0;
+	if (fd >= 0)
+		(void)close(fd);
+	return is_same;
 }
 
 static void digest_product(struct gathering *gathering, const struct candidate *candidate,
 			   struct artifact *artifact)
 {
+	const struct tree_change *change = candidate->change;
 	struct stat stat;
 	int error = file_digest_at(&gathering->places, candidate->path, artifact->digest, &stat);
 
-	if (candidate->change && candidate->change->left != TREE_AS_LEFT)
-		artifact->not_known = candidate->change->left == TREE_CHANGED_SINCE
-					      ? "an external program changed it since"
-					      : "how the session left it is not known";
+	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
+	if (change && change->left == TREE_CHANGED_SINCE)
+		artifact->not_known = "an external program changed it since";
+	else if (change && change->left != TREE_AS_LEFT)
+		artifact->not_known = "how the session left it is not known";
 	else if (error < 0)
 		artifact->not_known = explain(error);
-	else if (!candidate->change &&
-		 time_ns(&stat.st_ctim) > (int64_t)candidate->file->last_ns + CLOCK_STEP_NS)
+	else if (change && !artifact->is_link &&
+		 !is_as_left(gathering, change, artifact->digest, time_ns(&stat.st_ctim)))
+		artifact->not_known = "it may have changed since the session left it";
+	else if (!change && artifact->is_link)
+		artifact->not_known = "it may have been written through a symbolic link";
+	else if (!change && time_ns(&stat.st_ctim) > (int64_t)candidate->file->by_ns)
 		artifact->not_known = "it may have changed since the session wrote it";
-	artifact->is_link = error == 0 && S_ISLNK(stat.st_mode);
 }
 
 static int add_product(struct gathering *gathering, const struct candidate *candidate)

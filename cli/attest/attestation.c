@@ -123,17 +123,44 @@ static bool is_text(const json_t *object, const char *name, const char *wanted)
 	return text && strcmp(text, wanted) == 0;
 }
 
+/* Are all items of an array descriptors of files, behind the first `from` of them? */
+static bool are_files(const json_t *array, size_t from)
+{
+	for (size_t i = from; i < json_array_size(array); i++) {
+		const json_t *item = json_array_get(array, i);
+		if (!json_is_string(json_object_get(item, "name")) ||
+		    !json_is_string(json_object_get(json_object_get(item, "digest"), "sha256")))
+			return false;
+	}
+	return json_is_array(array);
+}
+
+static bool are_names(const json_t *array)
+{
+	for (size_t i = 0; i < json_array_size(array); i++)
+		if (!json_is_string(json_array_get(array, i)))
+			return false;
+	return json_is_array(array);
+}
+
 /* The digest of the journal that a statement names; NULL: it is none of ours. */
 static const char *seal_of(const json_t *statement)
 {
-	const json_t *subject = json_array_get(json_object_get(statement, "subject"), 0);
+	static const char DIGITS[] = "0123456789abcdef";
+	const json_t *subjects = json_object_get(statement, "subject");
+	const json_t *subject = json_array_get(subjects, 0);
+	const json_t *predicate = json_object_get(statement, "predicate");
 	const char *seal = json_string_value(
 		json_object_get(json_object_get(subject, "digest"), STATEMENT_SEAL));
 
 	return is_text(statement, "_type", STATEMENT_TYPE) &&
 			       is_text(statement, "predicateType", STATEMENT_PREDICATE) &&
 			       is_text(subject, "name", STATEMENT_JOURNAL) && seal &&
-			       seal_is_digest(seal)
+			       seal_is_digest(seal) && strspn(seal, DIGITS) == strlen(seal) &&
+			       are_files(subjects, 1) &&
+			       are_files(json_object_get(predicate, "materials"), 0) &&
+			       are_names(json_object_get(predicate, "removed")) &&
+			       json_is_boolean(json_object_get(predicate, "complete"))
 		       ? seal
 		       : NULL;
 }
@@ -187,6 +214,11 @@ static void check_journal(struct attestation_check *check, const char *seal)
 	if (error < 0)
 		add(check, ATTESTED_JOURNAL, NULL, ATTESTED_DIFFERS, "it cannot be read: %s",
 		    strerror(-error));
+	else if (check->is_found &&
+		 (verified.report.other_journal || verified.report.wanted != SEAL_WANTED_LAST) &&
+		 verified.report.wanted != SEAL_WANTED_EARLIER)
+		add(check, ATTESTED_JOURNAL, NULL, ATTESTED_NOT_CHECKED,
+		    "the session of that name here is another one: --journal FILE");
 	else if (verified.verdict != VERIFIED_INTACT)
 		journal_differs(check, &verified);
 	else
@@ -258,27 +290,31 @@ static void check_material(struct files *files, const json_t *descriptor)
 	const char *directory = files->check->before ? files->check->before
 						     : files->check->checkout;
 
-	if (!files->check->before && word && json_object_get(files->changed, word))
-		add(files->check, ATTESTED_MATERIAL, word, ATTESTED_NOT_CHECKED,
-		    "the session changed it: --before DIR");
-	else
+	if (files->check->before || !word || !json_object_get(files->changed, word)) {
 		check_file(files, ATTESTED_MATERIAL, descriptor, directory);
+		return;
+	}
+	char *name = statement_name_bytes(word);
+	add(files->check, ATTESTED_MATERIAL, name ? name : word, ATTESTED_NOT_CHECKED,
+	    "the session changed it: --before DIR");
+	free(name);
 }
 
 static void check_removed(struct files *files, const json_t *text)
 {
-	struct pack_state state;
-	char path[PATH_MAX];
+	char path[PATH_MAX], digest[FILE_DIGEST_BYTES];
+	struct stat stat;
 	char *name = locate(files, ATTESTED_REMOVED, text, files->check->checkout, path);
 
 	if (!name)
 		return;
-	int error = place_state(&files->places, path, &state);
-	if (error == -ENOENT)
+	int error = file_digest_at(&files->places, path, digest, &stat);
+	/* A directory may have taken its place. */
+	if (error == -ENOENT || (error == -EMEDIUMTYPE && S_ISDIR(stat.st_mode)))
 		add(files->check, ATTESTED_REMOVED, name, ATTESTED_HOLDS, NULL);
 	else
 		add(files->check, ATTESTED_REMOVED, name, ATTESTED_DIFFERS, "%s",
-		    error ? explain(error) : "it is there");
+		    error < 0 && error != -EMEDIUMTYPE ? explain(error) : "it is there");
 	free(name);
 }
 

@@ -7,6 +7,7 @@
 #ifndef SEEN_CLI_ATTESTATION_H
 #define SEEN_CLI_ATTESTATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,7 @@ struct attestation_check {
 	/* NULL: the caller has inspected the signature of `text`, an envelope or a bare statement */
 	const struct ed25519_key *key;
 	const char *journal;  /* path of the journal, its seal beside it; NULL: not at hand */
+	bool is_found;        /* by the session's name alone: it may be another one's */
 	const char *checkout; /* absolute: the workspace as the session left it; NULL: not at hand */
 	const char *before;   /* absolute: as it was before the session; NULL: not at hand */
 	/* Called for each item, in this order: signature, statement, journal, files. */

@@ -116,7 +116,11 @@ static const char *refusal(const struct undo_session *session, const struct repo
 	if (report->verified.verdict == VERIFIED_TAMPERED || report->verify_error)
 		return "the journal is not what was sealed; `seen verify` says where";
 	if (report->verified.verdict == VERIFIED_NO_SEAL)
-		return "the journal has no seal: it is made when a run ends";
+		return "the journal has no seal: it is made when a run of the session ends";
+	if (report->verified.report.not_sealed)
+		return "records lie behind the seal, of a run that was killed or of programs that "
+		       "outlived "
+		       "theirs; another run in the session (`seen run --session`) seals them";
 	if (!report->workspace)
 		return "its journal does not name a workspace";
 	return NULL;
@@ -220,6 +224,9 @@ static const char *refuse(char **words)
 	if (!key_path && !ssh_key)
 		return "attest signs: --key FILE (made by `openssl genpkey -algorithm ed25519`), "
 		       "or --ssh-key FILE";
+	if (output_is_same(output_path, key_path ? key_path : "") ||
+	    output_is_same(output_path, ssh_key ? ssh_key : ""))
+		return "--output: that is the key";
 	if (ssh_key && (!output_path || strcmp(output_path, "-") == 0))
 		return "--ssh-key signs a file: --output FILE";
 	return NULL;

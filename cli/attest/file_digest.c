@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -62,6 +64,20 @@ static bool is_unchanged(const struct stat *before, const struct stat *after)
 	       before->st_ctim.tv_nsec == after->st_ctim.tv_nsec;
 }
 
+/* Is a symbolic link on the way to what is not there? */
+static bool has_link(const char *path)
+{
+	char above[PATH_MAX];
+	struct stat stat;
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
+		if (lstat(above, &stat) == 0 && S_ISLNK(stat.st_mode))
+			return true;
+	}
+	return false;
+}
+
 int file_digest_at(struct places *places, const char *path, char *ret_digest, struct stat *ret_stat)
 {
 	struct stat after;
@@ -70,7 +86,7 @@ int file_digest_at(struct places *places, const char *path, char *ret_digest, st
 	int error = place_of(places, path, &directory, &name);
 
 	if (error < 0)
-		return error == -ENOTDIR ? -ENOENT : error;
+		return error != -ENOTDIR ? error : has_link(path) ? -ELOOP : -ENOENT;
 	if (fstatat(directory, name, ret_stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISLNK(ret_stat->st_mode))

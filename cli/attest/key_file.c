@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/attest/ssh_signature.h"
@@ -14,44 +13,31 @@
 
 enum { KEY_FILE_BYTES_MAX = 16384 };
 
-/* Opens a regular file that is not larger.  Returns a descriptor or a negative errno. */
-static int open_small(const char *path, size_t max_bytes, size_t *ret_size)
+/* What a descriptor yields, at most max_bytes: a file, or a pipe.  Returns it, a NUL behind; NULL, with
+ * errno. */
+static char *read_all(int fd, size_t max_bytes, size_t *ret_size)
 {
-	struct stat stat;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	size_t size = 0, capacity = 4096;
+	char *text = malloc(capacity + 1);
 
-	if (fd < 0)
-		return -errno;
-	int error = fstat(fd, &stat) < 0 ? -errno : 0;
-	if (error == 0 && S_ISDIR(stat.st_mode))
-		error = -EISDIR;
-	else if (error == 0 && !S_ISREG(stat.st_mode))
-		error = -EINVAL;
-	else if (error == 0 && (size_t)stat.st_size > max_bytes)
-		error = -EFBIG;
-	if (error < 0) {
-		(void)close(fd);
-		return error;
-	}
-	*ret_size = (size_t)stat.st_size;
-	return fd;
-}
-
-/* What a descriptor yields, at most size_bytes.  Returns it, a NUL behind; NULL, with errno. */
-static char *read_all(int fd, size_t size_bytes, size_t *ret_size)
-{
-	char *text = malloc(size_bytes + 1);
-	size_t size = 0;
-	ssize_t got = 1;
-
-	while (text && size < size_bytes && got != 0) {
-		got = read(fd, text + size, size_bytes - size);
-		if (got > 0) {
-			size += (size_t)got;
-		} else if (got < 0 && errno != EINTR) {
-			free(text);
-			return NULL;
+	while (text) {
+		ssize_t got = read(fd, text + size, capacity - size);
+		if (got == 0)
+			break;
+		size += got > 0 ? (size_t)got : 0;
+		char *more = text;
+		if (got < 0 && errno != EINTR) {
+			more = NULL;
+		} else if (size > max_bytes) {
+			errno = EFBIG;
+			more = NULL;
+		} else if (size == capacity) {
+			capacity *= 2;
+			more = realloc(text, capacity + 1);
 		}
+		if (!more)
+			free(text);
+		text = more;
 	}
 	if (text)
 		text[size] = '\0';
@@ -61,12 +47,11 @@ static char *read_all(int fd, size_t size_bytes, size_t *ret_size)
 
 int key_file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_size)
 {
-	size_t size = 0;
-	int fd = open_small(path, max_bytes, &size);
+	int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 
-	*ret_text = fd < 0 ? NULL : read_all(fd, size, ret_size);
+	*ret_text = fd < 0 ? NULL : read_all(fd, max_bytes, ret_size);
 	if (!*ret_text)
-		message("%s: %s", path, strerror(fd < 0 ? -fd : errno));
+		message("%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		(void)close(fd);
 	return *ret_text ? EXIT_CODE_OK : EXIT_CODE_USAGE;
@@ -90,7 +75,13 @@ int key_file_read_private(const char *path, struct ed25519_key *ret_key)
 		code = key_file_read(path, KEY_FILE_BYTES_MAX, &text, &size);
 	if (code != EXIT_CODE_OK)
 		return code;
-	if (ed25519_parse(text, size, ret_key) < 0 || !ret_key->has_private) {
+	if (strstr(text, "ENCRYPTED PRIVATE KEY")) {
+		message("%s: the key is encrypted; `openssl pkey -in` decrypts it, also into a "
+			"pipe: "
+			"--key <(openssl pkey -in KEY)",
+			path);
+		code = EXIT_CODE_USAGE;
+	} else if (ed25519_parse(text, size, ret_key) < 0 || !ret_key->has_private) {
 		message("%s: there is no private Ed25519 key in PEM in it; `openssl genpkey "
 			"-algorithm ed25519` makes one",
 			path);

@@ -9,6 +9,7 @@
 
 #include "cli/agents/agent_version.h"
 #include "cli/base/text.h"
+#include "cli/journal/event_class.h"
 #include "cli/journal/events.h"
 #include "cli/journal/fact.h"
 #include "tracker/process/role.h"
@@ -48,7 +49,42 @@ static void set_commit(char *commit, const char *value)
 	(void)snprintf(commit, GIT_DIRECTORY_COMMIT_BYTES, "%s", value ? value : "");
 }
 
-static void add_fact(struct run_facts *facts, const struct event *event, bool *is_first)
+/* Returns 0 or -ENOMEM. */
+static int add_status(struct run_facts *facts, const struct event *event)
+{
+	struct run_status *more = realloc(facts->statuses,
+					  (facts->status_count + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	facts->statuses = more;
+	more[facts->status_count++] = (struct run_status){
+		.time_ns = event->time_realtime_ns,
+		.status = event->other ? strtol(event->other, NULL, 10) : 0,
+	};
+	return 0;
+}
+
+/* Words of a command, of the announcement that begins a run. */
+static void add_run(json_t *runs, const struct event *event)
+{
+	json_t *run = json_object(), *words = json_array();
+
+	for (size_t at = 0; event->other && at < event->other_bytes;
+	     at += strlen(event->other + at) + 1)
+		(void)json_array_append_new(words, text_json(event->other + at));
+	(void)json_object_set_new(run, "command", words);
+	(void)json_object_set_new(run, "command_cut", json_boolean(event->cut));
+	(void)json_object_set_new(run, "began", text_json_time(event->time_realtime_ns));
+	(void)json_array_append_new(runs, run);
+}
+
+static bool has_reads(const char *level)
+{
+	return level && (strcmp(level, "all") == 0 || strcmp(level, "workspace") == 0);
+}
+
+static int add_fact(struct run_facts *facts, const struct event *event, bool *is_first)
 {
 	switch (event->entry->record.flags) {
 	case FACT_COMMIT_BEFORE:
@@ -64,23 +100,32 @@ static void add_fact(struct run_facts *facts, const struct event *event, bool *i
 			add_rule(facts->rules, event->other);
 		break;
 	case FACT_STATUS:
-		(void)json_array_append_new(
-			facts->statuses,
-			event->other ? json_integer(strtol(event->other, NULL, 10)) : json_null());
+		return add_status(facts, event);
+	case FACT_LEVEL:
+		facts->records_reads = facts->records_reads && has_reads(event->other);
+		break;
+	case FACT_EXCLUDE:
+		facts->records_reads = false;
 		break;
 	default: /* of a later version */
 		break;
 	}
+	return 0;
 }
 
-/* The first argument of an interpreter that is no option. */
+/* The first absolute path among an interpreter's arguments that is not an option's value, as far as
+ * that is known: what follows an option may be one. */
 static const char *script_of(const struct event *event)
 {
-	size_t at = event->other ? strlen(event->other) + 1 : 0;
+	const char *words = event->other, *previous = "";
+	size_t at = words ? strlen(words) + 1 : 0;
 
-	while (at && at < event->other_bytes && event->other[at] == '-')
-		at += strlen(event->other + at) + 1;
-	return at && at < event->other_bytes && event->other[at] == '/' ? event->other + at : NULL;
+	for (; words && at < event->other_bytes; at += strlen(words + at) + 1) {
+		if (words[at] == '/' && (previous[0] != '-' || strchr(previous, '=')))
+			return words + at;
+		previous = words + at;
+	}
+	return NULL;
 }
 
 static void add_agent(json_t *agents, const struct event *event)
@@ -107,28 +152,33 @@ int run_facts_read(const char *journal, struct run_facts *ret_facts)
 	bool is_first = true;
 
 	*ret_facts = (struct run_facts){ .rules = json_array(),
-					 .statuses = json_array(),
-					 .agents = json_array() };
-	if (!ret_facts->rules || !ret_facts->statuses || !ret_facts->agents)
+					 .runs = json_array(),
+					 .agents = json_array(),
+					 .records_reads = true };
+	if (!ret_facts->rules || !ret_facts->runs || !ret_facts->agents)
 		return -ENOMEM;
 	int error = events_open(journal, false, &events);
 	if (error < 0)
 		return error;
-	for (enum events_found found; (found = events_next(events, &event)) != EVENTS_END;) {
+	for (enum events_found found;
+	     error == 0 && (found = events_next(events, &event)) != EVENTS_END;) {
 		if (found == EVENTS_UNDONE)
 			events_pass(events);
 		else if (event.entry && event.op == JOURNAL_FACT)
-			add_fact(ret_facts, &event, &is_first);
+			error = add_fact(ret_facts, &event, &is_first);
+		else if (event.entry && event_begins_run(&event))
+			add_run(ret_facts->runs, &event);
 		else if (event.entry && event.op == JOURNAL_START && event.role == ROLE_AGENT)
 			add_agent(ret_facts->agents, &event);
 	}
 	events_close(events);
-	return 0;
+	return error;
 }
 
 void run_facts_free(struct run_facts *facts)
 {
 	json_decref(facts->rules);
-	json_decref(facts->statuses);
+	json_decref(facts->runs);
+	free(facts->statuses);
 	json_decref(facts->agents);
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -72,35 +73,51 @@ int ssh_signature_make(const char *key, const char *file)
 	return run(words, -1, false);
 }
 
-/* A file that only this process and its child can read: who may sign.  Returns a descriptor. */
-static int signers(const char *key)
+/* A file that only this process and its child can read, and no program changes.  Returns a descriptor at its
+ * beginning. */
+static int memory_file(const char *bytes, size_t size_bytes)
 {
-	int fd = memfd_create("signers", 0);
+	int fd = memfd_create("seen", 0);
+	size_t written = 0;
 
-	if (fd >= 0 && (dprintf(fd, "%s %.*s\n", SIGNER, (int)strcspn(key, "\r\n"), key) < 0 ||
-			lseek(fd, 0, SEEK_SET) < 0)) {
-		(void)close(fd);
-		fd = -1;
+	while (fd >= 0 && written < size_bytes) {
+		ssize_t got = write(fd, bytes + written, size_bytes - written);
+		if (got < 0 && errno != EINTR) {
+			(void)close(fd);
+			return -EIO;
+		}
+		written += got > 0 ? (size_t)got : 0;
 	}
-	return fd < 0 ? -errno : fd;
+	return fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ? -errno : fd;
 }
 
-int ssh_signature_verify(const char *key, const char *file)
+/* The file of those who may sign. */
+static int signers(const char *key)
+{
+	char *text = NULL;
+	int length = asprintf(&text, "%s %.*s\n", SIGNER, (int)strcspn(key, "\r\n"), key);
+	int fd = length < 0 ? -ENOMEM : memory_file(text, (size_t)length);
+
+	free(length < 0 ? NULL : text);
+	return fd;
+}
+
+int ssh_signature_verify(const char *key, const char *file, const char *bytes, size_t size_bytes)
 {
 	char path[PATH_MAX], signers_path[32];
 	int error = signature_path(file, path);
-	int input = error < 0 ? -1 : open(file, O_RDONLY | O_CLOEXEC);
-	int fd = input < 0 ? -errno : signers(key);
+	int input = error < 0 ? error : memory_file(bytes, size_bytes);
+	int fd = input < 0 ? input : signers(key);
 
-	if (error < 0 || fd < 0) {
+	if (fd < 0) {
 		if (input >= 0)
 			(void)close(input);
-		return error < 0 ? error : fd;
+		return fd;
 	}
 	(void)snprintf(signers_path, sizeof(signers_path), "/dev/fd/%d", fd);
 	const char *words[] = { "ssh-keygen", "-q", "-Y",      "verify", "-f", signers_path, "-I",
 				SIGNER,       "-n", NAMESPACE, "-s",     path, NULL };
-	error = run(words, input, true);
+	error = access(path, R_OK) < 0 ? -errno : run(words, input, true);
 	(void)close(fd);
 	(void)close(input);
 	return error == -ECHILD ? -EKEYREJECTED : error;

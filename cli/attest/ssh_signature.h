@@ -18,10 +18,10 @@ bool ssh_signature_is_key(const char *text);
  * -ECHILD: it failed; other negative errnos. */
 int ssh_signature_make(const char *key, const char *file);
 
-/* ssh_signature_verify(): is FILE.sig a signature of the file by this key?
+/* ssh_signature_verify(): is FILE.sig a signature of these bytes by this key?
  *
- * key: text of a public key.  Returns 0; -EKEYREJECTED: it is not; -ENOENT: there is no ssh-keygen;
+ * key: text of a public key.  bytes: what was read of the file, size_bytes long.  Returns 0; -EKEYREJECTED: it is not; -ENOENT: there is no FILE.sig, or no ssh-keygen;
  * other negative errnos. */
-int ssh_signature_verify(const char *key, const char *file);
+int ssh_signature_verify(const char *key, const char *file, const char *bytes, size_t size_bytes);
 
 #endif

@@ -103,7 +103,8 @@ static json_t *subject(const struct artifacts *artifacts, const char *seal)
 
 /* ---- the session ---- */
 
-static bool is_complete(const struct report *report, const struct artifacts *artifacts)
+static bool is_complete(const struct report *report, const struct run_facts *facts,
+			const struct artifacts *artifacts)
 {
 	const struct report_coverage *coverage = &report->coverage;
 
@@ -113,10 +114,11 @@ static bool is_complete(const struct report *report, const struct artifacts *art
 	for (size_t i = 0; i < artifacts->products.count; i++)
 		if (artifacts->products.artifacts[i].not_known)
 			return false;
-	return coverage->runs && coverage->runs == report->run_count && !coverage->unobserved &&
-	       !coverage->partial && !coverage->unattached && !coverage->lost &&
-	       !coverage->undone && !coverage->damaged && !coverage->without_journal &&
-	       !report->unobserved_count && !report->files_left_out && !report->unresolved;
+	return facts->records_reads && coverage->runs && coverage->runs == report->run_count &&
+	       !coverage->unobserved && !coverage->partial && !coverage->unattached &&
+	       !coverage->lost && !coverage->undone && !coverage->damaged &&
+	       !coverage->without_journal && !report->unobserved_count && !report->files_left_out &&
+	       !report->unresolved;
 }
 
 static json_t *of_session(const struct report *report)
@@ -129,23 +131,35 @@ static json_t *of_session(const struct report *report)
 	return object;
 }
 
+/* The status that was reported between a run's beginning and its end; null: not known, as of runs that
+ * went on at once. */
+static json_t *status_of(const struct report_run *run, const struct run_facts *facts)
+{
+	const struct run_status *found = NULL;
+
+	for (size_t i = 0; run->end_ns && i < facts->status_count; i++) {
+		const struct run_status *status = &facts->statuses[i];
+		if (status->time_ns < run->start_ns || status->time_ns > run->end_ns)
+			continue;
+		if (found)
+			return json_null();
+		found = status;
+	}
+	return found ? json_integer(found->status) : json_null();
+}
+
 static json_t *of_runs(const struct report *report, const struct run_facts *facts)
 {
-	json_t *array = json_array();
+	json_t *run;
+	size_t i;
 
-	for (size_t i = 0; i < report->run_count; i++) {
-		json_t *object = json_object();
-		/* Statuses are of runs that have ended, in the order in which they did. */
-		json_t *status = json_array_size(facts->statuses) == report->run_count
-					 ? json_array_get(facts->statuses, i)
-					 : NULL;
-		set(object, "command", of_text(report->runs[i].command));
-		set(object, "began", text_json_time(report->runs[i].start_ns));
-		set(object, "ended", text_json_time(report->runs[i].end_ns));
-		set(object, "status", status ? json_incref(status) : json_null());
-		(void)json_array_append_new(array, object);
+	json_array_foreach(facts->runs, i, run)
+	{
+		bool is_known = i < report->run_count;
+		set(run, "ended", text_json_time(is_known ? report->runs[i].end_ns : 0));
+		set(run, "status", is_known ? status_of(&report->runs[i], facts) : json_null());
 	}
-	return array;
+	return json_incref(facts->runs);
 }
 
 static json_t *of_journal(const struct report *report)
@@ -157,7 +171,6 @@ static json_t *of_journal(const struct report *report)
 	set(object, "seal", json_string(seal_last(&report->verified.seal, digest)));
 	set(object, "blocks", of_count(report->verified.seal.block_count));
 	set(object, "records", of_count(seal->records));
-	set(object, "records_behind_the_seal", of_count(seal->not_sealed));
 	return object;
 }
 
@@ -183,7 +196,7 @@ static json_t *predicate(const struct report *report, const struct run_facts *fa
 	json_t *rules = json_object(), *tool = json_object();
 
 	/* What was not observed stands first. */
-	set(object, "complete", json_boolean(is_complete(report, artifacts)));
+	set(object, "complete", json_boolean(is_complete(report, facts, artifacts)));
 	set(object, "coverage", of_report(document, "coverage"));
 	set(object, "not_known", not_known(artifacts));
 	set(object, "session", of_session(report));

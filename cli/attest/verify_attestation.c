@@ -131,14 +131,16 @@ static int print(const struct verify_attestation *request, struct attestation_ch
 }
 
 /* Where the signature is SSH's: inspects it.  Returns an exit code. */
-static int check_ssh(const struct verify_attestation *request, const char *ssh_key)
+static int check_ssh(const struct verify_attestation *request, const char *ssh_key,
+		     const char *text, size_t size)
 {
-	int error = ssh_signature_verify(ssh_key, request->attestation);
+	int error = ssh_signature_verify(ssh_key, request->attestation, text, size);
 
 	if (error == -EKEYREJECTED)
 		message("%s.sig is not a signature of that file by this key", request->attestation);
 	else if (error < 0)
-		message("the signature of an SSH key needs ssh-keygen: %s", strerror(-error));
+		message("%s.sig, and ssh-keygen, are needed for an SSH key: %s",
+			request->attestation, strerror(-error));
 	return error == -EKEYREJECTED ? EXIT_CODE_TAMPERED
 	       : error < 0            ? EXIT_CODE_PARTLY
 				      : EXIT_CODE_OK;
@@ -158,6 +160,7 @@ static int verify(const struct config *config, const struct verify_attestation *
 		check->journal = journal;
 	} else if (find_journal(config, check->text, check->size_bytes, journal)) {
 		check->journal = journal;
+		check->is_found = true;
 	}
 	return code == EXIT_CODE_OK ? print(request, check) : code;
 }
@@ -173,7 +176,7 @@ int verify_attestation(const struct config *config, const struct verify_attestat
 		code = key_file_read(request->attestation, ATTESTATION_BYTES_MAX, &text,
 				     &check.size_bytes);
 	if (code == EXIT_CODE_OK && ssh_key)
-		code = check_ssh(request, ssh_key);
+		code = check_ssh(request, ssh_key, text, check.size_bytes);
 	check.text = text;
 	check.key = ssh_key ? NULL : &key;
 	if (code == EXIT_CODE_OK)

@@ -105,7 +105,8 @@ static void handle(const struct session *session, const struct hook_input *input
 	(void)session_map_journal(session, &journal);
 	record(&journal, agent.scope_id, input);
 	json_t *document = answer(&agent, input);
-	if (session->segment.settings->session_mode == SESSION_MODE_OBSERVE) { /* it changes nothing */
+	if (session->segment.settings->session_mode ==
+	    SESSION_MODE_OBSERVE) { /* it changes nothing */
 		json_decref(document);
 		document = NULL;
 	}

@@ -14,8 +14,10 @@
 #define FACTS(FACT) \
 	FACT(COMMIT_BEFORE, "commit_before") /* of the workspace, in hexadecimal digits */ \
 	FACT(COMMIT_AFTER, "commit_after") \
-	FACT(RULE, "rule")     /* "NAME ACTION op=... path=...", as the configuration has it */ \
-	FACT(STATUS, "status") /* of the run's command: a decimal number; 128+N: by signal N */
+	FACT(RULE, "rule")       /* "NAME ACTION op=... path=...", as the configuration has it */ \
+	FACT(STATUS, "status")   /* of the run's command: a decimal number; 128+N: by signal N */ \
+	FACT(LEVEL, "level")     /* [journal] level: what of the accesses goes on record */ \
+	FACT(EXCLUDE, "exclude") /* [journal] exclude, where it is set */
 
 enum fact {
 	FACT_NONE,

@@ -9,6 +9,7 @@
 #include "config/option.h"
 #include "config/rules.h"
 #include "config/settings.h"
+#include "config/value.h"
 
 static void write_commit(const struct session *session, struct journal *journal, enum fact fact)
 {
@@ -45,6 +46,12 @@ void facts_start(const struct config *config, const struct session *session,
 	if (!journal->header)
 		return;
 	write_commit(session, journal, FACT_COMMIT_BEFORE);
+	if (!session->keeps_settings) {
+		const char *exclude = config_value(config, OPTION_journal_exclude)->text;
+		fact_write(journal, FACT_LEVEL, config_value(config, OPTION_journal_level)->text);
+		if (exclude && exclude[0])
+			fact_write(journal, FACT_EXCLUDE, exclude);
+	}
 	for (size_t i = 0; !session->keeps_settings && i < config_rule_count(config); i++) {
 		const struct config_rule *rule = config_rule_at(config, i);
 		if (config_rule_is_in_force(config, rule) &&

@@ -6,7 +6,7 @@
 #include "config/config.h"
 #include "tracker/journal/journal.h"
 
-/* facts_start(): before the command starts: the workspace's commit, and the rules in force.
+/* facts_start(): before the command starts: the workspace's commit, what goes on record, the rules in force.
  *
  * Where the session keeps the rules of an earlier run (`keeps_settings`), what this run's
  * configuration says is not in force, and no rule is written. */

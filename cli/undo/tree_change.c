@@ -157,8 +157,10 @@ static void judge_left(const struct reading *reading, const struct found *items,
 		change->left = TREE_CHANGED_SINCE;
 	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;
-	if (expected && !reading->base && change->left == TREE_AS_LEFT && inode && inode->left &&
-	    inode->left->ctime_ns != change->after.ctime_ns)
+	if (!expected || reading->base || change->left != TREE_AS_LEFT || !inode || !inode->left)
+		return;
+	change->is_left_by_ctime = inode->left->ctime_ns == change->after.ctime_ns;
+	if (!change->is_left_by_ctime)
 		change->left_content = inode->left_content;
 }
 

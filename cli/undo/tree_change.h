@@ -39,6 +39,7 @@ struct tree_change {
 	/* AS_LEFT by size and times alone, ctime not among them: the record that has the content that it was left
 	 * with; NULL: nothing to compare */
 	const struct tree_record *left_content;
+	bool is_left_by_ctime; /* AS_LEFT by ctime, too */
 	/* Only its metadata changed, and of that these: bits of 1 << enum pack_metadata. */
 	unsigned metadata;
 	bool same_content; /* the bytes are certainly the same; not set for what moved and was not opened */

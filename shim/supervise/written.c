@@ -388,19 +388,22 @@ static const char *behind(const char *path, const char *above)
 /* A file that is to have another name. */
 struct moving {
 	struct moving *next;
-	struct written file; /* without its path */
-	char path[];
+	struct written *file; /* not in the table */
 };
 
 static struct moving *moving_new(const struct written *file, const char *path, struct moving *next)
 {
-	struct moving *moving = malloc(sizeof(*moving) + strlen(path) + 1);
+	struct moving *moving = malloc(sizeof(*moving));
+	struct written *moved = malloc(sizeof(*moved) + strlen(path) + 1);
 
-	if (!moving)
-		return next; /* how it is left is not known then */
-	moving->next = next;
-	moving->file = *file;
-	strcpy(moving->path, path);
+	if (!moving || !moved) { /* how it is left is not known then */
+		free(moving);
+		free(moved);
+		return next;
+	}
+	*moved = *file;
+	strcpy(moved->path, path);
+	*moving = (struct moving){ next, moved };
 	return moving;
 }
 
@@ -430,16 +433,17 @@ static void store_moved(struct moving *list)
 {
 	while (list) {
 		struct moving *moving = list;
-		struct written **taken = find(moving->path);
+		struct written *moved = moving->file;
+		struct written **taken = find(moved->path);
 		if (*taken) /* what was there goes */
 			drop(taken);
-		struct written *file = add(moving->path);
+		struct written *file = add(moved->path);
 		if (file) {
-			moving->file.next = file->next;
-			*file = moving->file;
-			strcpy(file->path, moving->path);
+			moved->next = file->next;
+			*file = *moved; /* but for the path, which it has */
 		}
 		list = moving->next;
+		free(moved);
 		free(moving);
 	}
 }

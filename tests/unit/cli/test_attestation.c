@@ -65,9 +65,10 @@ static char *make(size_t *ret_size)
 					 ",{\"name\":\"p%d\",\"digest\":{\"sha256\":\"%s\"}}", i,
 					 digits);
 	}
-	used += (size_t)snprintf(statement + used, sizeof(statement) - used,
-				 "],\"predicateType\":\"" STATEMENT_PREDICATE
-				 "\",\"predicate\":{\"materials\":[],\"removed\":[\"gone\"]}}");
+	used += (size_t)snprintf(
+		statement + used, sizeof(statement) - used,
+		"],\"predicateType\":\"" STATEMENT_PREDICATE
+		"\",\"predicate\":{\"complete\":true,\"materials\":[],\"removed\":[\"gone\"]}}");
 	FILE *file = open_memstream(&text, ret_size);
 	must(file && envelope_write(file, &key, statement, used) == 0 && fclose(file) == 0);
 	return text;
