@@ -19,6 +19,7 @@ struct candidate {
 	const char *path;                 /* absolute; borrowed */
 	const struct report_file *file;   /* NULL: the journal does not name it */
 	const struct tree_change *change; /* NULL: no undo record is about it */
+	bool is_program;                  /* it was started */
 };
 
 struct gathering {
@@ -53,7 +54,8 @@ static int find_all(const struct report *report, const struct tree_changes *chan
 		    struct candidate **ret_candidates, size_t *ret_count)
 {
 	size_t count = 0, merged = 0;
-	struct candidate *all = calloc(report->file_count + changes->count + 1, sizeof(*all));
+	struct candidate *all = calloc(
+		report->file_count + changes->count + report->program_count + 1, sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
@@ -66,12 +68,17 @@ static int find_all(const struct report *report, const struct tree_changes *chan
 		if (is_wanted(report, changes->changes[i].path))
 			all[count++] = (struct candidate){ .path = changes->changes[i].path,
 							   .change = &changes->changes[i] };
+	for (size_t i = 0; i < report->program_count; i++)
+		if (is_wanted(report, report->programs[i].path))
+			all[count++] = (struct candidate){ .path = report->programs[i].path,
+							   .is_program = true };
 	qsort(all, count, sizeof(*all), compare_candidates);
 	for (size_t i = 0; i < count; i++) {
 		if (merged && strcmp(all[merged - 1].path, all[i].path) == 0) {
 			struct candidate *last = &all[merged - 1];
 			last->file = last->file ? last->file : all[i].file;
 			last->change = last->change ? last->change : all[i].change;
+			last->is_program = last->is_program || all[i].is_program;
 		} else {
 			all[merged++] = all[i];
 		}
@@ -125,16 +132,23 @@ static const char *explain(int error)
 
 /* ---- materials ---- */
 
-/* Was it opened for reading, before the session first changed it? */
-static bool was_read(const struct candidate *candidate)
+/* When it was first read, or before that: when programs were started is not looked up. */
+static int64_t first_read_ns(const struct gathering *gathering, const struct candidate *candidate)
+{
+	return (int64_t)(candidate->is_program ? gathering->report->start_ns
+					       : candidate->file->first_ns);
+}
+
+/* Was it started, or opened for reading, before the session first changed it? */
+static bool was_read(const struct gathering *gathering, const struct candidate *candidate)
 {
 	const struct tree_change *change = candidate->change;
 
-	if (!candidate->file || !candidate->file->work.opens_read)
+	if (!candidate->is_program && !(candidate->file && candidate->file->work.opens_read))
 		return false;
 	if (!change)
-		return !(candidate->file->fate & FATE_MADE);
-	return candidate->file->first_ns < change->first_time_ns &&
+		return !(candidate->file && candidate->file->fate & FATE_MADE);
+	return first_read_ns(gathering, candidate) < (int64_t)change->first_time_ns &&
 	       !(change->before.known && !change->before.exists);
 }
 
@@ -147,10 +161,11 @@ static bool is_changed(const struct candidate *candidate)
 }
 
 /* Did nothing change it behind the moment when it was first read, until a state with that ctime? */
-static bool is_as_read(const struct candidate *candidate, int64_t ctime_ns)
+static bool is_as_read(const struct gathering *gathering, const struct candidate *candidate,
+		       int64_t ctime_ns)
 {
-	return !candidate->file->changed &&
-	       ctime_ns < (int64_t)candidate->file->first_ns - CLOCK_STEP_NS;
+	return !(candidate->file && candidate->file->changed) &&
+	       ctime_ns < first_read_ns(gathering, candidate) - CLOCK_STEP_NS;
 }
 
 /* Of what was there before the session's own change. */
@@ -159,6 +174,10 @@ static void digest_before(const struct gathering *gathering, const struct candid
 {
 	const struct tree_change *change = candidate->change;
 
+	if (candidate->is_program) {
+		artifact->not_known = "it was started, before or after the session changed it";
+		return;
+	}
 	if (!change || !change->before.known) {
 		artifact->not_known = "the session changed it, and what was there was not kept";
 		return;
@@ -173,7 +192,7 @@ static void digest_before(const struct gathering *gathering, const struct candid
 		artifact->not_known = "what was kept of it cannot be read";
 	else if (S_ISLNK(change->before.mode))
 		artifact->not_known = "it was read through a symbolic link";
-	else if (!is_as_read(candidate, change->before.ctime_ns))
+	else if (!is_as_read(gathering, candidate, change->before.ctime_ns))
 		artifact->not_known =
 			"it may have changed between its first reading and the session's change";
 }
@@ -191,8 +210,8 @@ static void digest_unchanged(struct gathering *gathering, const struct candidate
 	else if (S_ISLNK(stat.st_mode))
 		artifact->not_known = "it was read through a symbolic link";
 	else if (change ? !change->is_left_by_ctime ||
-				  !is_as_read(candidate, change->before.ctime_ns)
-			: !is_as_read(candidate, time_ns(&stat.st_ctim)))
+				  !is_as_read(gathering, candidate, change->before.ctime_ns)
+			: !is_as_read(gathering, candidate, time_ns(&stat.st_ctim)))
 		artifact->not_known = "it may have changed since it was read";
 }
 
@@ -210,7 +229,7 @@ static int add_material(struct gathering *gathering, const struct candidate *can
 			candidate->file->work.opens_read;
 
 	/* A directory is opened, too. */
-	if ((!was_read(candidate) && !is_other) ||
+	if ((!was_read(gathering, candidate) && !is_other) ||
 	    (!is_changed(candidate) && is_directory(candidate->path)))
 		return 0;
 	struct artifact *artifact = add(gathering, &gathering->artifacts->materials,

@@ -173,6 +173,15 @@ class Attest(Case):
         materials, _, not_known = self.known(self.attest())
         self.assertEqual((materials, not_known), ({}, {("l", "material")}))
 
+    def test_programs(self):
+        self.older("f")
+        shutil.copy("/bin/true", self.work / "t")
+        shutil.copy("/bin/true", self.work / "u")
+        time.sleep(0.05)
+        self.run_command("./t; ./u; cp t v; ./v; cp -f --remove-destination /bin/false u")
+        materials, products, not_known = self.known(self.attest())
+        self.assertEqual((set(materials), set(products), not_known), ({"t"}, {"u", "v"}, {("u", "material")}))
+
     def test_order(self):
         """What the session made is no material, also where another file had the name; a file that is read by a later name is one that is not known."""
         self.older("a", "b", "c")
