@@ -135,8 +135,9 @@ static const char *explain(int error)
 /* When it was first read, or before that: when programs were started is not looked up. */
 static int64_t first_read_ns(const struct gathering *gathering, const struct candidate *candidate)
 {
-	return (int64_t)(candidate->is_program ? gathering->report->start_ns
-					       : candidate->file->first_ns);
+	bool is_opened = candidate->file && !candidate->is_program;
+
+	return (int64_t)(is_opened ? candidate->file->first_ns : gathering->report->start_ns);
 }
 
 /* Was it started, or opened for reading, before the session first changed it? */

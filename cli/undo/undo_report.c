@@ -42,7 +42,8 @@ static const char *reason_of(const struct schedule_left *left)
 	case SCHEDULE_LOST:
 		break;
 	}
-	return tree_lost_text(left->lost);
+	return left->lost == TREE_NOT_LOST ? "what it was is not known"
+					   : tree_lost_text(left->lost);
 }
 
 static int by_text(const void *a, const void *b)

@@ -403,7 +403,8 @@ static struct moving *moving_new(const struct written *file, const char *path, s
 	}
 	*moved = *file;
 	strcpy(moved->path, path);
-	*moving = (struct moving){ next, moved };
+	moving->next = next;
+	moving->file = moved;
 	return moving;
 }
 
