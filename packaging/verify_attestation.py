@@ -105,7 +105,7 @@ def digest_at(directory, text):
 
 def check_files(statement, arguments, report):
     predicate, products = statement["predicate"], statement["subject"][1:]
-    changed = {item["name"] for item in products} | set(predicate["removed"])
+    changed = {item["name"] for item in products + [item for item in predicate["not_known"] if item["what"] == "product"]} | set(predicate["removed"])
     files = [("material", item, arguments.before or arguments.checkout) for item in predicate["materials"]]
     files += [("product", item, arguments.checkout) for item in products]
     for kind, item, directory in files:

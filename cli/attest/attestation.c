@@ -325,7 +325,9 @@ static void skip(struct attestation_check *check, enum attested_kind kind, size_
 		add(check, kind, NULL, ATTESTED_NOT_CHECKED, "%zu of them: --checkout DIR", count);
 }
 
-static void note_changed(struct files *files, const json_t *products, const json_t *removed)
+/* not_known: also what became of a file that is a product. */
+static void note_changed(struct files *files, const json_t *products, const json_t *removed,
+			 const json_t *not_known)
 {
 	size_t i;
 	json_t *item;
@@ -334,6 +336,12 @@ static void note_changed(struct files *files, const json_t *products, const json
 	{
 		const char *word = json_string_value(json_object_get(item, "name"));
 		if (word)
+			(void)json_object_set_new(files->changed, word, json_true());
+	}
+	json_array_foreach(not_known, i, item)
+	{
+		const char *word = json_string_value(json_object_get(item, "name"));
+		if (word && is_text(item, "what", "product"))
 			(void)json_object_set_new(files->changed, word, json_true());
 	}
 	json_array_foreach(removed, i, item)
@@ -359,7 +367,7 @@ static int check_files(struct attestation_check *check, const json_t *statement)
 		json_decref(files.changed);
 		return error < 0 ? error : -ENOMEM;
 	}
-	note_changed(&files, products, removed);
+	note_changed(&files, products, removed, json_object_get(predicate, "not_known"));
 	if (check->before || check->checkout) {
 		json_array_foreach(materials, i, item)
 		{

@@ -158,6 +158,15 @@ class Attest(Case):
         _, products, not_known = self.known(self.attest())
         self.assertEqual((products, not_known), ({}, {("f", "product"), ("d/g", "product")}))
 
+    def test_material_whose_product_is_not_known(self):
+        self.older("f")
+        self.run_command("cat f > /dev/null; echo 1 > f")
+        self.file("f", b"by a person\n")
+        materials, products, not_known = self.known(self.attest())
+        self.assertEqual((set(materials), products, not_known), ({"f"}, {}, {("f", "product")}))
+        self.assertEqual([item[1] for item in self.verify("--checkout", ".") if item[0] == "material"], ["not checked"])
+        self.assertEqual(self.independent("--checkout", ".")[0], 0)
+
     def test_what_changed_before_the_session_read_it_again(self):
         self.run_command("echo 1 > p", "--undo", "no")
         self.file("p", b"by a person\n")
