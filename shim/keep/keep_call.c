@@ -249,7 +249,7 @@ static void keep_failed(const struct keeper *keeper, const struct call *call)
 		pack_drop_file(keeper->segment, kept->other_place_1 - 1);
 }
 
-/* Another program, or thread, renamed something from or to the same name meanwhile: what came of both is on record. */
+/* Another program, or thread, renamed something from or to the same name meanwhile: the result of both is on record. */
 static void keep_moved(const struct keeper *keeper, const struct call *call)
 {
 	struct pack_state now;
