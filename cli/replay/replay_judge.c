@@ -88,12 +88,13 @@ uint64_t judge_notices(const struct replay *replay, char **const words[], size_t
 		       uint64_t output_bytes)
 {
 	static const uint64_t SOME_AGE_NS = UINT64_C(60) * 1000000000u; /* "1 minute ago" */
-	char notice[NOTICE_BYTES_MAX];
+	char notice[NOTICE_BYTES_MAX], command[SEGMENT_PATH_BYTES];
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		int length = notice_request(replay->segment, words[i], output_bytes, SOME_AGE_NS,
-					    notice, sizeof(notice));
+		notice_command(words[i], command, sizeof(command));
+		int length = notice_request(replay->segment, command, true, output_bytes,
+					    SOME_AGE_NS, notice, sizeof(notice));
 		if (length <= 0)
 			return UINT64_MAX;
 		bytes += (uint64_t)length;

@@ -235,10 +235,17 @@ static void append_word(struct text *text, const char *word)
 	append(text, quote, strlen(quote));
 }
 
-/* The beginning of a command, as it is written for a shell.  Not cut inside a character. */
-static void join_words(char *const words[], char *ret_text, size_t capacity)
+static const char MORE[] = "...";
+
+/* Not cut inside a character. */
+static void cut_text(struct text *text)
 {
-	static const char MORE[] = "...";
+	text->length = excerpt_whole(text->bytes, text->length);
+	memcpy(text->bytes + text->length, MORE, sizeof(MORE));
+}
+
+void notice_command(char *const words[], char *ret_text, size_t capacity)
+{
 	struct text text = { .bytes = ret_text, .capacity = capacity - sizeof(MORE) };
 
 	for (size_t i = 0; words[i] && !text.overflow; i++) {
@@ -246,12 +253,23 @@ static void join_words(char *const words[], char *ret_text, size_t capacity)
 			append(&text, " ", 1);
 		append_word(&text, words[i]);
 	}
-	if (text.overflow) {
-		text.length = excerpt_whole(text.bytes, text.length);
-		memcpy(ret_text + text.length, MORE, sizeof(MORE));
-	} else {
+	if (text.overflow)
+		cut_text(&text);
+	else
 		ret_text[text.length] = '\0';
-	}
+}
+
+/* The beginning of a command.  ret_text: capacity bytes. */
+static const char *cut_command(const char *command, char *ret_text, size_t capacity)
+{
+	size_t length = strlen(command);
+	struct text text = { .bytes = ret_text, .length = capacity - sizeof(MORE) - 1 };
+
+	if (length <= text.length)
+		return command;
+	memcpy(ret_text, command, text.length);
+	cut_text(&text);
+	return ret_text;
 }
 
 static void append_age(struct text *text, uint64_t age_ns)
@@ -265,20 +283,23 @@ static void append_age(struct text *text, uint64_t age_ns)
 		append(text, "s", 1);
 }
 
-int notice_request(const struct segment *segment, char *const words[], uint64_t output_bytes,
-		   uint64_t age_ns, char *ret_text, size_t capacity)
+int notice_request(const struct segment *segment, const char *command, bool is_same,
+		   uint64_t output_bytes, uint64_t age_ns, char *ret_text, size_t capacity)
 {
 	enum { COMMAND_BYTES = 400 };
 	const char *nonce = segment->header->nonce;
 	size_t nonce_bytes = strnlen(nonce, SEGMENT_NONCE_BYTES);
 	struct text text = { .bytes = ret_text, .capacity = capacity };
-	char command[COMMAND_BYTES];
+	char beginning[COMMAND_BYTES];
 
 	if (capacity == 0 || nonce_bytes == 0)
 		return -EINVAL;
 #define APPEND(literal) append(&text, literal, sizeof(literal) - 1)
-	APPEND("[Command already run: ");
-	join_words(words, command, sizeof(command));
+	if (is_same)
+		APPEND("[Command already run: ");
+	else
+		APPEND("[Command already run in other words: ");
+	command = cut_command(command, beginning, sizeof(beginning));
 	int length = path_escape(command, text.bytes + text.length, text.capacity - text.length);
 	if (length < 0)
 		return length;

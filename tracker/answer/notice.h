@@ -4,6 +4,7 @@
 #ifndef SEEN_TRACKER_NOTICE_H
 #define SEEN_TRACKER_NOTICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tracker/content/version.h"
@@ -30,13 +31,18 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 int notice_lines(const struct segment *segment, const char *path, const struct content *content,
 		 uint64_t first, uint64_t last, char *ret_text, size_t capacity);
 
+/* notice_command(): a command as it is written for a shell; of a long one the beginning, and "...".
+ *
+ * words: its arguments, the program first, ended by NULL.  ret_text: capacity bytes, at least 8. */
+void notice_command(char *const words[], char *ret_text, size_t capacity);
+
 /* notice_request(): the notice for a reader's command that is remembered.
  *
- * words: its arguments, the program first, ended by NULL; of a long command the beginning is shown.
- * output_bytes: what it printed.  age_ns:
- * since then.  Otherwise as notice_render(). */
-int notice_request(const struct segment *segment, char *const words[], uint64_t output_bytes,
-		   uint64_t age_ns, char *ret_text, size_t capacity);
+ * command: as it was run before, from notice_command(); of a long one the beginning is shown.
+ * is_same: it was asked for in those words; else in others of the same normal form.  output_bytes:
+ * what it printed.  age_ns: since then.  Otherwise as notice_render(). */
+int notice_request(const struct segment *segment, const char *command, bool is_same,
+		   uint64_t output_bytes, uint64_t age_ns, char *ret_text, size_t capacity);
 
 /* notice_file(): a notice as a file: sealed, in memory.
  *

@@ -226,6 +226,9 @@ static int read_input(const char *path, int fd, const struct stat *known, uint64
 	case INPUT_NAMES:
 	case INPUT_DETAILS:
 		return hash_directory(path, fd, now_ns, input, ret_count);
+	case INPUT_COMMAND:
+		*ret_count = 0;
+		return 0;
 	case INPUT_WORD:
 		version_stream_init(&stream);
 		add_name(&stream, AT_FDCWD, path, input->flags, now_ns, &input->stamp);
@@ -301,7 +304,9 @@ int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags
 		if (failed < 0)
 			return failed;
 	}
-	if (inputs->count + (count ? count : 1) > INPUTS_MAX)
+	if (kind != INPUT_COMMAND && !count)
+		count = 1;
+	if (inputs->count + count > INPUTS_MAX)
 		return -E2BIG;
 	if (kind == INPUT_CONTENT)
 		inputs->read_bytes += input->version.size_bytes;
@@ -310,8 +315,24 @@ int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags
 	memcpy(input + 1, path, path_bytes);
 	memset((char *)(input + 1) + path_bytes, 0, size_bytes - sizeof(*input) - path_bytes);
 	inputs->size_bytes += size_bytes;
-	inputs->count += count ? count : 1;
+	inputs->count += count;
 	return 0;
+}
+
+int inputs_add_command(struct inputs *inputs, const char *command)
+{
+	return inputs_add(inputs, INPUT_COMMAND, 0, command, -1, 0);
+}
+
+const char *inputs_command(const struct inputs *inputs)
+{
+	const struct input *input;
+	const char *path;
+
+	for (size_t at = 0; (input = input_at(inputs, at, &path)); at += input->size_bytes)
+		if (input->kind == INPUT_COMMAND)
+			return path;
+	return NULL;
 }
 
 /* Its stamp as it is now; of a word its own, of all others what they lead to. */
@@ -336,6 +357,8 @@ bool inputs_are_same(const struct inputs *inputs, bool by_content)
 	for (; (input = input_at(inputs, at, &path)); at += input->size_bytes) {
 		struct input now = { .kind = input->kind, .flags = input->flags };
 		uint32_t count;
+		if (input->kind == INPUT_COMMAND)
+			continue;
 		if (!by_content && input->kind != INPUT_ABSENT && input->kind != INPUT_TYPE) {
 			if (!has_same_stamp(input, path))
 				return false;
@@ -355,7 +378,7 @@ uint32_t inputs_length(const struct inputs *inputs)
 	uint32_t length = 0;
 
 	for (size_t at = 0; (input = input_at(inputs, at, &path)); at += input->size_bytes)
-		length++;
+		length += input->kind != INPUT_COMMAND;
 	return length;
 }
 

@@ -32,6 +32,7 @@ enum input_kind {
 	INPUT_NAMES,   /* a directory's entries: names and types, as they come */
 	INPUT_DETAILS, /* and what lstat(2) returns for each */
 	INPUT_WORD,    /* what lstat(2) and stat(2) return for a name, or that there is none */
+	INPUT_COMMAND, /* none: the command itself stands for the path (inputs_add_command()) */
 	INPUT_KINDS,
 };
 
@@ -79,6 +80,11 @@ int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, cons
 /* inputs_add_known(): the same.  stat: what fstat(2) returned for `fd`; NULL: it is called. */
 int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 		     int fd, const struct stat *stat, int error);
+
+/* inputs_add_command(): the command whose inputs these are, as text; it is no input, and changes
+ * nothing of the rest.  Returns 0 or -E2BIG.  inputs_command(): it; NULL: there is none. */
+int inputs_add_command(struct inputs *inputs, const char *command);
+const char *inputs_command(const struct inputs *inputs);
 
 /* inputs_are_same(): is each of a list still what it was?
  *

@@ -100,6 +100,23 @@ static void answer(char *text, char *const environment[])
 	errno = saved_errno;
 }
 
+/* The notice; its length, or a negative errno.  before: the command as it was run then; NULL: as it
+ * is now.  ret_text: SEGMENT_PATH_BYTES. */
+static int render_notice(uint64_t output_bytes, uint64_t age_ns, const char *before, char *ret_text)
+{
+	char *command = scratch_acquire();
+	int length = -ENOMEM;
+
+	if (command) {
+		notice_command(reader.words, command, SEGMENT_PATH_BYTES);
+		bool is_same = !before || strcmp(before, command) == 0;
+		length = notice_request(&shim.segment, is_same ? command : before, is_same,
+					output_bytes, age_ns, ret_text, SEGMENT_PATH_BYTES);
+	}
+	scratch_release(command);
+	return length;
+}
+
 /* The inputs are what they were: the notice, unless the model asks again. */
 static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t inputs,
 			     char *const environment[])
@@ -123,9 +140,9 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 		record_request(DECISION_GIVEN_AGAIN, remembered->output_bytes, inputs);
 		goto end;
 	}
-	int length = notice_request(segment, reader.words, remembered->output_bytes,
-				    reader.begin.time_ns - remembered->time_ns, text,
-				    SEGMENT_PATH_BYTES);
+	int length = render_notice(remembered->output_bytes,
+				   reader.begin.time_ns - remembered->time_ns,
+				   inputs_command(&reader.inputs), text);
 	if (length <= 0 || (uint64_t)length >= remembered->output_bytes)
 		goto end;
 	struct shape shape = { 0 };
@@ -408,6 +425,20 @@ static uint64_t most_bytes(void)
 	return decision_limits(&shim.segment, context).bytes;
 }
 
+/* The words as they were given: some programs change them while they run. */
+static bool note_command(void)
+{
+	char *command = scratch_acquire();
+	bool noted = false;
+
+	if (command) {
+		notice_command(reader.words, command, SEGMENT_PATH_BYTES);
+		noted = inputs_add_command(&reader.inputs, command) == 0;
+	}
+	scratch_release(command);
+	return noted;
+}
+
 void reader_start(const char *executable, const char *name, char *const argv[],
 		  char *const environment[],
 		  int (*execute)(const char *path, char *const argv[], char *const environment[]))
@@ -422,7 +453,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
 	    !inputs_needed(name, argv, &reader.check) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || reader_is_never(name, argv) ||
-	    !reader_identify(executable, argv, environment, &reader.identity) ||
+	    !reader_identify(executable, name, argv, environment, &reader.identity) ||
 	    inputs_init(&reader.inputs) < 0)
 		return;
 	reader.words = argv;
@@ -436,6 +467,8 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	if (!request->at_sink)
 		return;
 
+	if (!note_command())
+		return;
 	reader.forgets = segment_counter(segment, COUNTER_forgets);
 	long address = sys_mmap((size_t)DIRECTORIES_MAX * SEGMENT_PATH_BYTES,
 				PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -480,9 +513,7 @@ static void remember(uint64_t output_bytes, const struct moment *moment)
 {
 	struct segment *segment = &shim.segment;
 	char *text = scratch_acquire();
-	int length = text ? notice_request(segment, reader.words, output_bytes, 0, text,
-					   SEGMENT_PATH_BYTES)
-			  : -1;
+	int length = text ? render_notice(output_bytes, 0, NULL, text) : -1;
 
 	scratch_release(text);
 	if (length <= 0 || (uint64_t)length >= output_bytes ||

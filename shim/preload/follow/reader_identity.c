@@ -1,14 +1,19 @@
 /* What a reader's command is: see reader_identity.h. */
 #include "shim/preload/follow/reader_identity.h"
 
+#include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
+#include "tracker/content/inputs.h"
 #include "tracker/path/glob.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/normal_form.h"
+#include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
 static void add_text(struct version_stream *stream, const char *text)
@@ -55,6 +60,22 @@ static bool is_telling(const char *entry)
 	return false;
 }
 
+/* In whatever order: shells differ in it. */
+static void add_variables(struct version_stream *stream, char *const environment[])
+{
+	struct version sum = { 0 };
+
+	for (size_t i = 0; environment && environment[i]; i++) {
+		if (!is_telling(environment[i]))
+			continue;
+		struct version one = version_of_bytes(environment[i], strlen(environment[i]));
+		sum.low += one.low;
+		sum.high += one.high;
+		sum.size_bytes += one.size_bytes + 1;
+	}
+	version_stream_add(stream, &sum, sizeof(sum));
+}
+
 /* What stands behind a standard descriptor, as far as programs behave by it. */
 static void add_standard(struct version_stream *stream, int fd)
 {
@@ -73,8 +94,91 @@ static void add_standard(struct version_stream *stream, int fd)
 	version_stream_add(stream, &size, sizeof(size));
 }
 
-bool reader_identify(const char *executable, char *const argv[], char *const environment[],
-		     struct version *ret_identity)
+/* ---- the normal form ---- */
+
+/* Does a text stand between two NULs in what this process' program holds besides its variables? */
+static bool image_has(const char *text)
+{
+	const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM), length = strlen(text);
+	uintptr_t base = 0;
+
+	for (size_t i = 0; headers && i < count; i++)
+		if (headers[i].p_type == PT_PHDR)
+			base = (uintptr_t)headers - headers[i].p_vaddr;
+	for (size_t i = 0; headers && i < count; i++) {
+		if (headers[i].p_type != PT_LOAD || (headers[i].p_flags & (PF_R | PF_W)) != PF_R)
+			continue;
+		const char *begin = (const char *)(base + headers[i].p_vaddr);
+		const char *at = begin, *end = begin + headers[i].p_filesz;
+		while (at < end && (at = memmem(at, (size_t)(end - at), text, length + 1))) {
+			if (at > begin && at[-1] == '\0')
+				return true;
+			at += length;
+		}
+	}
+	return false;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat stat;
+	return sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(stat.st_mode);
+}
+
+static bool is_ascii(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] <= 0)
+			return false;
+	return true;
+}
+
+static bool is_text(const char *path)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	char *chunk = fd < 0 ? NULL : chunk_acquire();
+	struct stat stat;
+	bool text = chunk && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+		    stat.st_size <= INPUTS_READ_BYTES_MAX;
+	ssize_t got;
+
+	for (off_t offset = 0; text && (got = sys_pread(fd, chunk, CHUNK_BYTES, offset)) != 0;
+	     offset += got)
+		text = got > 0 && is_ascii(chunk, (size_t)got);
+	chunk_release(chunk);
+	if (fd >= 0)
+		(void)sys_close(fd);
+	return text;
+}
+
+/* The words of the normal form.  False: it has none. */
+static bool add_form(struct version_stream *stream, const char *name, char *const argv[],
+		     char *const environment[], bool is_terminal)
+{
+	const struct normal_facts facts = { .is_terminal = is_terminal,
+					    .is_directory = is_directory,
+					    .is_text = is_text };
+	const char *package = normal_form_package(name);
+	char *form = package && normal_form_applies(environment) ? scratch_acquire() : NULL;
+	size_t length = form ? normal_form(name, argv, &facts, form, SEGMENT_PATH_BYTES) : 0;
+	bool has_form = length && image_has(package);
+
+	if (has_form)
+		version_stream_add(stream, form, length);
+	scratch_release(form);
+	return has_form;
+}
+
+static bool is_terminal(int fd)
+{
+	struct stat stat;
+	return sys_fstat(fd, &stat) == 0 && is_terminal_device(&stat);
+}
+
+bool reader_identify(const char *executable, const char *name, char *const argv[],
+		     char *const environment[], struct version *ret_identity)
 {
 	char listed[SEGMENT_PATH_BYTES];
 	struct version_stream stream;
@@ -90,12 +194,11 @@ bool reader_identify(const char *executable, char *const argv[], char *const env
 	version_stream_add(&stream, &stamp, sizeof(stamp));
 	version_stream_add(&stream, who, sizeof(who));
 	add_text(&stream, listed);
-	for (size_t i = 0; argv[i]; i++)
-		add_text(&stream, argv[i]);
+	if (!add_form(&stream, name, argv, environment, is_terminal(STDOUT_FILENO)))
+		for (size_t i = 0; argv[i]; i++)
+			add_text(&stream, argv[i]);
 	version_stream_add(&stream, "", 1); /* no word follows */
-	for (size_t i = 0; environment && environment[i]; i++)
-		if (is_telling(environment[i]))
-			add_text(&stream, environment[i]);
+	add_variables(&stream, environment);
 	add_standard(&stream, STDIN_FILENO);
 	add_standard(&stream, STDOUT_FILENO);
 	*ret_identity = version_stream_finish(&stream);

@@ -7,9 +7,11 @@
 #include "tracker/content/version.h"
 
 /* reader_identify(): a number for the program, its words and place, the variables that change what
- * readers print, and what stands behind its standard descriptors.  False where that is not known. */
-bool reader_identify(const char *executable, char *const argv[], char *const environment[],
-		     struct version *ret_identity);
+ * readers print, and what stands behind its standard descriptors.  The words are those of the
+ * command's normal form, where it has one.  False where that is not known.
+ * name: of the program, which this process runs. */
+bool reader_identify(const char *executable, const char *name, char *const argv[],
+		     char *const environment[], struct version *ret_identity);
 
 /* reader_is_never(): is the command one of [requests] never?  One that is too long to tell is.
  * name: of the program. */

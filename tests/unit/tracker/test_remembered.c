@@ -245,10 +245,29 @@ Test(remembered, names_of_lists)
 	cr_assert(contents_is_inputs("inputs-0"));
 }
 
+static int notice_of(char *const words[], uint64_t age_ns, char *ret_text, size_t capacity)
+{
+	char command[SEGMENT_PATH_BYTES];
+
+	notice_command(words, command, sizeof(command));
+	return notice_request(&world.segment, command, true, 900, age_ns, ret_text, capacity);
+}
+
+Test(remembered, notice_in_other_words)
+{
+	char text[2000];
+	int length = notice_request(&world.segment, "grep -rn 'a b' f", false, 900, 0, text,
+				    sizeof(text));
+	cr_assert_eq((size_t)length, strlen(text));
+	cr_assert(strstr(text, "[Command already run in other words: grep -rn 'a b' f. Same output "
+			       "as 0 seconds ago") == text,
+		  "%s", text);
+}
+
 Test(remembered, notice)
 {
 	char *words[] = { (char *)"grep", (char *)"-rn", (char *)"a\nb", NULL }, text[2000];
-	int length = notice_request(&world.segment, words, 900, 61000000000u, text, sizeof(text));
+	int length = notice_of(words, 61000000000u, text, sizeof(text));
 	cr_assert_gt(length, 0);
 	cr_assert_eq((size_t)length, strlen(text));
 	cr_assert(strstr(text,
@@ -256,17 +275,14 @@ Test(remembered, notice)
 		  text);
 	char *unusual[] = { (char *)"grep", (char *)"it's a", (char *)"",
 			    (char *)"-e$x", (char *)"\u00e9", NULL };
-	cr_assert_gt(notice_request(&world.segment, unusual, 900, 0, text, sizeof(text)), 0);
+	cr_assert_gt(notice_of(unusual, 0, text, sizeof(text)), 0);
 	cr_assert(strstr(text, "run: grep 'it'\\\\''s a' '' '-e$x' \u00e9. Same") != NULL, "%s",
 		  text);
-	cr_assert_gt(notice_request(&world.segment, words, 900, 61000000000u, text, sizeof(text)),
-		     0);
+	cr_assert_gt(notice_of(words, 61000000000u, text, sizeof(text)), 0);
 	cr_assert(strstr(text, world.segment.header->nonce));
 	cr_assert_eq(strchr(text, '\n'), text + length - 1);
 	for (size_t capacity = 0; capacity <= (size_t)length; capacity++)
-		cr_assert_lt(
-			notice_request(&world.segment, words, 900, 61000000000u, text, capacity),
-			0);
+		cr_assert_lt(notice_of(words, 61000000000u, text, capacity), 0);
 	/* of a long one the beginning, not cut inside a character */
 	char large[1000];
 	for (size_t i = 0; i < 999; i += 3)
@@ -275,7 +291,7 @@ Test(remembered, notice)
 		large[999 - less] = '\0';
 		words[1] = large + less % 3 * 3;
 		large[998 - less % 3] = '\0';
-		length = notice_request(&world.segment, words, 900, 0, text, sizeof(text));
+		length = notice_of(words, 0, text, sizeof(text));
 		cr_assert(length > 0 && length < 700);
 		cr_assert(strstr(text, "..."));
 		cr_assert_not(strstr(text, "\\x"));
