@@ -86,6 +86,12 @@ static bool is_same_file(const struct doing *doing)
 		(doing->content->kind != PACK_REMOVED && doing->content->kind != PACK_REPLACED));
 }
 
+/* Was a file unreadable when it was removed?  So were its attributes then: the link to it has them. */
+static bool is_unreadable(const struct tree_record *content)
+{
+	return content && content->held == PACK_LINK && !(content->before.mode & S_IRUSR);
+}
+
 static int make_file(struct doing *doing)
 {
 	int from = doing_content_open(doing);
@@ -104,6 +110,8 @@ static int make_file(struct doing *doing)
 			file_copy_attributes(old, to);
 			(void)close(old);
 		}
+	} else if (error == 0 && is_unreadable(doing->content)) {
+		file_copy_attributes(from, to);
 	}
 	if (error == 0)
 		error = apply_meta_descriptor(to, &doing->item->wanted,

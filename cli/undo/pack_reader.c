@@ -141,19 +141,52 @@ static bool copy_text(const unsigned char *bytes, size_t length, char *ret_text)
 	return strlen(ret_text) == length;
 }
 
-/* A text of a record: it stands behind it, or in another record of the part.  ret_text: PACK_PATH_BYTES_MAX + 1. */
+/* The record of the part that another one names, which is about to be read.  ret_path: its own part of its path. */
+static bool read_named(const struct pack_reader *reader, uint32_t unit_1,
+		       struct pack_record *ret_there, const unsigned char **ret_path)
+{
+	size_t at = (size_t)(unit_1 - 1) * PACK_UNIT_BYTES;
+
+	*ret_path = reader->bytes + at;
+	if (at >= reader->at || !pack_decode(*ret_path, reader->size_bytes - at, at, ret_there) ||
+	    ret_there->size_bytes > reader->size_bytes - at)
+		return false;
+	*ret_path += ret_there->code_bytes;
+	return true;
+}
+
+/* A name in the directory of another record's path, which stands there in full. */
+static bool join_text(const struct pack_reader *reader, const unsigned char *bytes, size_t length,
+		      uint32_t unit_1, char *ret_text)
+{
+	struct pack_record there;
+	const unsigned char *path;
+
+	if (!read_named(reader, unit_1, &there, &path) || there.path_unit_1 ||
+	    !copy_text(path, there.path_bytes, ret_text))
+		return false;
+	const char *slash = strrchr(ret_text, '/');
+	size_t above = slash ? (size_t)(slash + 1 - ret_text) : 0;
+	return above + length <= PACK_PATH_BYTES_MAX && copy_text(bytes, length, ret_text + above);
+}
+
+/* A text of a record: it stands behind it, or in another record of the part, or each has a part of it.  ret_text:
+ * PACK_PATH_BYTES_MAX + 1. */
 static bool read_text(const struct pack_reader *reader, const unsigned char *bytes, size_t length,
 		      uint32_t unit_1, char *ret_text)
 {
-	size_t at = unit_1 ? (size_t)(unit_1 - 1) * PACK_UNIT_BYTES : 0;
 	struct pack_record there;
+	const unsigned char *path;
 
 	if (!unit_1)
 		return copy_text(bytes, length, ret_text);
-	return length == 0 && at < reader->at &&
-	       pack_decode(reader->bytes + at, reader->size_bytes - at, at, &there) &&
-	       there.size_bytes <= reader->size_bytes - at &&
-	       copy_text(reader->bytes + at + there.code_bytes, there.path_bytes, ret_text);
+	if (length)
+		return join_text(reader, bytes, length, unit_1, ret_text);
+	if (!read_named(reader, unit_1, &there, &path))
+		return false;
+	return there.path_unit_1
+		       ? join_text(reader, path, there.path_bytes, there.path_unit_1, ret_text)
+		       : copy_text(path, there.path_bytes, ret_text);
 }
 
 /* The record at the reader's place in its part.  False: there is none. */

@@ -38,6 +38,7 @@ struct schedule_line {
 	const char *path; /* as it will be; REMOVE: as it is.  Borrowed from the changes */
 	const char *from; /* RENAME */
 	bool directory;
+	bool is_left;     /* it was to be done, and was not (undo_report.h) */
 	size_t conflicts; /* MERGE: that are marked in it */
 };
 

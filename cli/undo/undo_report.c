@@ -131,10 +131,17 @@ static void print_line(const struct undo_run *run, const struct schedule_line *l
 	(void)fputc('\n', file);
 }
 
-void undo_report_lines(const struct undo_run *run, const struct apply_result *result)
+size_t undo_report_lines(const struct undo_run *run, const struct apply_result *result)
 {
-	for (size_t i = 0; i < run->report.line_count; i++)
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->report.line_count; i++) {
+		if (run->report.lines[i].is_left)
+			continue;
 		print_line(run, &run->report.lines[i], result != NULL, stdout);
+		count++;
+	}
+	return count;
 }
 
 void undo_report_plan(const struct undo_run *run, FILE *file)
@@ -148,6 +155,51 @@ void undo_report_plan(const struct undo_run *run, FILE *file)
 }
 
 /* ---- what did not work ---- */
+
+static bool is_not_done(const struct schedule_item *item)
+{
+	return item->state == SCHEDULE_SKIPPED || item->state == SCHEDULE_FAILED;
+}
+
+static bool is_metadata(const struct schedule_item *item)
+{
+	return item->kind == SCHEDULE_META || item->kind == SCHEDULE_ATTRIBUTE;
+}
+
+/* Is the path of a line among those that were not done?  paths: sorted. */
+static bool is_among(const char *path, const char *const *paths, size_t count)
+{
+	return path && count && bsearch(&path, paths, count, sizeof(*paths), by_text);
+}
+
+int undo_report_complete(struct undo_run *run)
+{
+	const struct schedule *plan = &run->schedule;
+	const char **things = calloc(2 * plan->count + 1, sizeof(const char *));
+	const char **metadata = things ? things + plan->count : NULL;
+	size_t thing_count = 0, metadata_count = 0;
+
+	if (!things)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *path = schedule_text(plan, plan->items[i].path);
+		if (is_not_done(&plan->items[i]) && is_metadata(&plan->items[i]))
+			metadata[metadata_count++] = path;
+		else if (is_not_done(&plan->items[i]))
+			things[thing_count++] = path;
+	}
+	qsort(things, thing_count, sizeof(*things), by_text);
+	qsort(metadata, metadata_count, sizeof(*metadata), by_text);
+	for (size_t i = 0; i < run->report.line_count; i++) {
+		struct schedule_line *line = &run->report.lines[i];
+		line->is_left = is_among(line->path, things, thing_count) ||
+				is_among(line->from, things, thing_count) ||
+				(line->verb == SCHEDULE_VERB_META &&
+				 is_among(line->path, metadata, metadata_count));
+	}
+	free(things);
+	return 0;
+}
 
 static const char *why(int error)
 {
@@ -166,7 +218,7 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 {
 	for (size_t i = 0, shown = 0; i < schedule->count && shown < LEFT_SHOWN_MAX; i++) {
 		const struct schedule_item *item = &schedule->items[i];
-		if (item->state != SCHEDULE_SKIPPED && item->state != SCHEDULE_FAILED)
+		if (!is_not_done(item))
 			continue;
 		const char *path = name_of(workspace, schedule_text(schedule, item->path));
 		/* its place was taken before it could go back */
@@ -174,6 +226,10 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 			message("%s is now %s: %s", path,
 				name_of(workspace, schedule_text(schedule, item->other)),
 				why(result->errors[i]));
+		else if (is_metadata(item))
+			message("%s: its permissions, owner, time or attributes are left as they "
+				"are: %s",
+				path, why(result->errors[i]));
 		else
 			message("%s is left as it is: %s", path, why(result->errors[i]));
 		shown++;
@@ -224,6 +280,8 @@ static json_t *lines_json(const struct undo_run *run)
 
 	for (size_t i = 0; i < run->report.line_count; i++) {
 		const struct schedule_line *line = &run->report.lines[i];
+		if (line->is_left)
+			continue;
 		json_t *object = json_object();
 		(void)json_object_set_new(object, "action", json_string(ACTIONS[line->verb]));
 		(void)json_object_set_new(object, "path", path_json(run, line->path));
@@ -264,7 +322,7 @@ static json_t *left_json(const struct undo_run *run, const struct apply_result *
 			 reason_of(&run->report.left[i]));
 	for (size_t i = 0; result && i < run->schedule.count; i++) {
 		const struct schedule_item *item = &run->schedule.items[i];
-		if (item->state == SCHEDULE_SKIPPED || item->state == SCHEDULE_FAILED)
+		if (is_not_done(item))
 			add_left(array, run, schedule_text(&run->schedule, item->path),
 				 item->state == SCHEDULE_SKIPPED ? "external" : "failed",
 				 why(result->errors[i]));

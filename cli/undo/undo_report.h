@@ -10,9 +10,12 @@
 /* undo_report_left(): on stderr, before anything is done: what is left as it is, and why. */
 void undo_report_left(const struct undo_run *run);
 
+/* undo_report_complete(): a plan was done: what is reported as done is what was.  Returns 0 or -ENOMEM. */
+int undo_report_complete(struct undo_run *run);
+
 /* undo_report_lines(): on standard output: what is done, or would be.  result: NULL: nothing was
- * done yet. */
-void undo_report_lines(const struct undo_run *run, const struct apply_result *result);
+ * done yet.  Returns how many lines. */
+size_t undo_report_lines(const struct undo_run *run, const struct apply_result *result);
 
 /* undo_report_plan(): what would be left, and what would be done, to a file. */
 void undo_report_plan(const struct undo_run *run, FILE *file);

@@ -250,16 +250,20 @@ static void summarize(const struct undo_run *run, const struct apply_result *res
 	char count[TEXT_NUMBER_BYTES];
 	const struct step *step = steps_numbered(&run->session.steps, run->step);
 	char command[4 * STEP_TEXT_BYTES + 1];
-	size_t lines = run->report.line_count;
+	bool redoes = run->request->kind == OPERATION_REDO;
 
 	if (step && path_escape(step->text, command, sizeof(command)) >= 0)
 		(void)printf("step %u: %s\n", step->number, command);
-	undo_report_lines(run, result);
-	(void)printf("%s%s path%s%s\n", result ? "" : "nothing was changed: this would change ",
-		     text_number(lines, count), text_plural(lines),
-		     !result                                ? ""
-		     : run->request->kind == OPERATION_REDO ? " redone; `seen undo` takes it back"
-							    : " undone; `seen redo` takes it back");
+	size_t lines = undo_report_lines(run, result);
+	if (result && !lines)
+		(void)printf("nothing was %s\n", redoes ? "redone" : "undone");
+	else
+		(void)printf("%s%s path%s%s\n",
+			     result ? "" : "nothing was changed: this would change ",
+			     text_number(lines, count), text_plural(lines),
+			     !result  ? ""
+			     : redoes ? " redone; `seen undo` takes it back"
+				      : " undone; `seen redo` takes it back");
 }
 
 static int report(const struct undo_run *run, const struct apply_result *result)
@@ -327,7 +331,10 @@ static int do_plan(struct undo_run *run)
 	error = apply_plan(&run->schedule, &run->records, run->directory, run->session.workspace,
 			   false, &result);
 	undo_session_mark(&run->session);
-	int code = error < 0 ? stopped(run, error) : report(run, &result);
+	int completed = undo_report_complete(run);
+	int code = error < 0       ? stopped(run, error)
+		   : completed < 0 ? failed(run, completed)
+				   : report(run, &result);
 	apply_result_free(&result);
 	return code;
 }

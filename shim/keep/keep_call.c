@@ -221,15 +221,15 @@ static bool is_new(const struct call *call)
 	return call->operation == OPERATION_MAKE || call->operation == OPERATION_SYMLINK;
 }
 
-/* A directory whose name libc chose is on record only now. */
-static void keep_template(const struct keeper *keeper, struct call *call)
+/* What the call made is on record only now: a directory whose name libc chose; what a rename left at the old name. */
+static void keep_made(const struct keeper *keeper, const struct call *call, mode_t type)
 {
 	struct keep_name name;
 
 	keep_name_find(keeper, &call->name, false, &name);
 	if (name.path && name.is_there && !name.is_excluded) {
 		struct pack_note note = keep_note(keeper, PACK_CREATED, &name);
-		note.before = (struct pack_state){ .mode = S_IFDIR };
+		note.before = (struct pack_state){ .mode = type };
 		(void)pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
 		keep_after(keeper, &call->name, name.path, KEEP_MADE);
 	}
@@ -282,10 +282,13 @@ void keep_call_came_back(const struct keeper *keeper, struct call *call)
 
 	if (kept->moves)
 		keep_directory_moved(keeper->segment);
+	if (!call->error && call->operation == OPERATION_RENAME && kept->place_1 &&
+	    (call->flags & RENAME_WHITEOUT))
+		keep_made(keeper, call, S_IFCHR);
 	if (call->error) {
 		keep_failed(keeper, call);
 	} else if (call->is_template) {
-		keep_template(keeper, call);
+		keep_made(keeper, call, S_IFDIR);
 	} else if (kept->leaves) {
 		keep_name_moved(keeper->segment, kept->path);
 	} else if (kept->is_unrecorded) {

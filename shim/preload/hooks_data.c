@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "shim/preload/keep_queue.h"
 #include "shim/preload/real.h"
 #include "shim/preload/stations.h"
 #include "tracker/sys/sys.h"
@@ -392,4 +393,37 @@ EXPORT int lio_listio64(int mode, struct aiocb64 *const requests[], int count,
 	struct call call = queues_write(-1);
 	KEEP_WRITTEN(requests, count);
 	PASS(QUEUE, REAL(lio_listio64)(mode, requests, count, event));
+}
+
+/* Of libaio, which calls the kernel by itself, past libc.  So does this: a libaio that was loaded later is behind no REAL().  An error is
+ * a negative number; errno is left alone. */
+EXPORT int io_submit(aio_context_t context, long count, struct iocb **requests)
+{
+	struct call call = queues_write(-1);
+	if (__builtin_expect(keep_any(), 0))
+		keep_submitted(requests, count);
+	long submitted = sys_call3(SYS_io_submit, (long)context, count, (long)requests);
+	call.error = submitted > 0 ? 0 : -1;
+	order_came_back(&call, OPERATION_QUEUE);
+	return (int)submitted;
+}
+
+/* Descriptors may come with a message. */
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t got = REAL(recvmsg)(fd, message, flags);
+	if (__builtin_expect(shim.keeps, 0) && got >= 0 && message->msg_controllen)
+		keep_received(message);
+	return got;
+}
+
+EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
+		    struct timespec *timeout)
+{
+	int got = REAL(recvmmsg)(fd, messages, count, flags, timeout);
+	for (int i = 0; __builtin_expect(shim.keeps, 0) && i < got; i++)
+		if (messages[i].msg_hdr.msg_controllen)
+			keep_received(&messages[i].msg_hdr);
+	return got;
 }

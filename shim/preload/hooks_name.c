@@ -1,10 +1,14 @@
 /*
  * The exported functions that name files: rename, link, remove, make, and change the directory.
  */
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <utmp.h>
 #include <utmpx.h>
 
+#include "shim/preload/memory.h"
 #include "shim/preload/real.h"
 #include "shim/preload/stations.h"
 
@@ -188,6 +192,33 @@ EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
 {
 	struct call call = about(OPERATION_MAKE, directory, path, S_IFIFO | mode);
 	PASS(MAKE, REAL(mkfifoat)(directory, path, mode));
+}
+
+enum { SOCKET_PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path) };
+
+/* The path of a socket that is about to be made; false: it has none in the file system.  The kernel has not read the address yet. */
+static bool read_socket_path(const struct sockaddr *address, size_t size_bytes, char *ret_path)
+{
+	const size_t path_at = offsetof(struct sockaddr_un, sun_path);
+	const struct sockaddr_un *name = (const struct sockaddr_un *)(const void *)address;
+
+	if (size_bytes <= path_at || size_bytes > sizeof(*name) || shim.sandboxed ||
+	    !launch_is_byte((const char *)address) ||
+	    !launch_is_byte((const char *)address + size_bytes - 1) ||
+	    address->sa_family != AF_UNIX || !name->sun_path[0])
+		return false;
+	memcpy(ret_path, name->sun_path, size_bytes - path_at);
+	ret_path[size_bytes - path_at] = '\0';
+	return true;
+}
+
+EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size_bytes)
+{
+	char path[SOCKET_PATH_BYTES + 1];
+	if (!shim.on || !read_socket_path(address.__sockaddr__, size_bytes, path))
+		return REAL(bind)(fd, address, size_bytes);
+	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, S_IFSOCK | 0777);
+	PASS(MAKE, REAL(bind)(fd, address, size_bytes));
 }
 
 /* These append to a file that the caller names, and do not say whether they could. */

@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <utime.h>
 
+#include "shim/preload/keep_queue.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"
 #include "shim/preload/stations.h"
@@ -105,6 +106,10 @@ static inline bool data_may(const struct system_call *form, const long *argument
 		ASK(RESIZE)
 		ASK(ALLOCATE)
 #undef ASK
+	case OPERATION_QUEUE:
+		if (keep_any())
+			keep_submitted(DATA(2), LONG(1));
+		return true;
 	default:
 		return true;
 	}
@@ -190,6 +195,9 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 		break;
 	case OPERATION_ALLOCATE:
 		data_came_back(call, arguments, OPERATION_ALLOCATE, ret);
+		break;
+	case OPERATION_QUEUE:
+		data_came_back(call, arguments, OPERATION_QUEUE, ret);
 		break;
 	case OPERATION_CONTROL:
 		descriptor_came_back(fd, WORD(1), ret, OPERATION_CONTROL);

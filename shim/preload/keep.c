@@ -51,7 +51,8 @@ void keep_call(struct call *call)
 		return;
 	if (operation_is_of_open(call->operation))
 		keep_open(call);
-	else
+	else if (call->operation != OPERATION_METADATA_OF_DESCRIPTOR ||
+		 !keep_is_new(call->name.directory))
 		keep_call_made(&self, call);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "shim/keep/keep_content.h"
 #include "shim/keep/keep_directory.h"
@@ -26,6 +27,7 @@ enum marks {
 	FILE_MAPPED = 8,
 	FILE_SHARED = 16,    /* a program that was started may have it */
 	FILE_CONTINUED = 32, /* it was found as the session had left it */
+	FILE_NEW = 64,       /* the open made it */
 };
 
 /* A descriptor.  Believed only while it is the file that was opened. */
@@ -173,7 +175,11 @@ void keep_open(struct call *call)
 	const struct keeper self = keep_self();
 	struct keep_name name;
 
-	if (call_open_purpose(call->flags) != OPENS_WRITE || !call->name.path)
+	if (call_open_purpose(call->flags) != OPENS_WRITE)
+		return;
+	/* where its file is, the descriptor tells; what it was emptied of is lost */
+	call->kept.stamps = call->operation == OPERATION_OPEN_HANDLE;
+	if (!call->name.path)
 		return;
 	call->is_template = call->operation == OPERATION_OPEN_TEMPORARY ||
 			    (call->flags & O_TMPFILE) == O_TMPFILE;
@@ -262,7 +268,7 @@ void keep_opened(struct call *call)
 			   __atomic_load_n(&queues, __ATOMIC_RELAXED);
 	const struct file file = {
 		.marks = FILE_FOLLOWED | (is_modified ? FILE_MODIFIED : 0) |
-			 (own->by_stream ? FILE_STREAM : 0) |
+			 (is_new ? FILE_NEW : 0) | (own->by_stream ? FILE_STREAM : 0) |
 			 (call->kept.is_as_left ? FILE_CONTINUED : 0),
 		.starts = shim_starts(),
 		.boundary = is_new || call->kept.is_kept ? boundary_now() : 0,
@@ -321,6 +327,15 @@ bool keep_is_modified(int fd)
 
 	return file && !in_vfork_child() && (marks_of(file) & FILE_MODIFIED) &&
 	       file->boundary == boundary_now();
+}
+
+bool keep_is_new(int fd)
+{
+	struct file *file = file_at(fd);
+	struct pack_state state;
+
+	return file && !in_vfork_child() && (marks_of(file) & FILE_NEW) &&
+	       file->boundary == boundary_now() && is_same(fd, file, &state);
 }
 
 void keep_stream(int fd)
@@ -503,23 +518,47 @@ uint32_t keep_files_handed_on(bool replaces)
 	return handed_on;
 }
 
+/* A descriptor that another process opened. */
+static void follow_foreign(int fd, uint32_t marks)
+{
+	const struct call_name name = { .directory = fd };
+	struct pack_state state;
+
+	if (keep_name_state(&name, &state) < 0 || !S_ISREG(state.mode) ||
+	    (sys_fcntl(fd, F_GETFL, 0) & O_ACCMODE) == O_RDONLY)
+		return;
+	const struct file file = {
+		.marks = FILE_FOLLOWED | marks,
+		.boundary = kept_is_noted(&shim.segment, kept_key(&state)) ? boundary_now() : 0,
+		.dev = state.dev,
+		.ino = state.ino,
+	};
+	set_file(fd, &file);
+}
+
 void keep_files_inherit(uint32_t descriptors)
 {
-	for (int fd = 0; fd < PROCESS_KEEPS; fd++) {
-		const struct call_name name = { .directory = fd };
-		struct pack_state state;
-		if (!(descriptors >> fd & 1) || keep_name_state(&name, &state) < 0 ||
-		    !S_ISREG(state.mode) || (sys_fcntl(fd, F_GETFL, 0) & O_ACCMODE) == O_RDONLY)
+	for (int fd = 0; fd < PROCESS_KEEPS; fd++)
+		if (descriptors >> fd & 1)
+			follow_foreign(fd, fd < JOURNAL_STANDARD ? FILE_STREAM : 0);
+}
+
+void keep_received(const struct msghdr *message)
+{
+	int saved_errno = errno;
+
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part && !shim.sandboxed;
+	     part = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, part)) {
+		size_t bytes = part->cmsg_len - CMSG_LEN(0);
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
 			continue;
-		const struct file file = {
-			.marks = FILE_FOLLOWED | (fd < JOURNAL_STANDARD ? FILE_STREAM : 0),
-			.boundary = kept_is_noted(&shim.segment, kept_key(&state)) ? boundary_now()
-										   : 0,
-			.dev = state.dev,
-			.ino = state.ino
-		};
-		set_file(fd, &file);
+		for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
+			follow_foreign(fd, 0);
+		}
 	}
+	errno = saved_errno;
 }
 
 void keep_files_finish(bool flushed)

@@ -31,6 +31,9 @@ void keep_changing_by(int fd, bool is_mapped);
 /* keep_is_modified(): was it, since the last boundary?  Then what it is goes on record when it is closed. */
 bool keep_is_modified(int fd);
 
+/* keep_is_new(): was it made since the last boundary?  Then there is nothing to go back to. */
+bool keep_is_new(int fd);
+
 /* keep_stream(): a stream writes to a descriptor, by calls that are not seen. */
 void keep_stream(int fd);
 
@@ -47,6 +50,10 @@ void keep_stream_closed(char *path);
 
 /* keep_duplicated(): a descriptor is now the same file as another; copy < 0: it could not be. */
 void keep_duplicated(int fd, int copy);
+
+/* keep_received(): descriptors came with a message (unix(7), SCM_RIGHTS): those of files that may be written to are followed. */
+struct msghdr;
+void keep_received(const struct msghdr *message);
 
 /* keep_files_handed_on(): a program is about to be started that gets this process's descriptors.  replaces: in
  * its place.  Returns the first descriptors, a bit each, that are such files.

@@ -14,6 +14,7 @@
 #include <aio.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <mntent.h>
 #include <pty.h>
 #include <spawn.h>
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <utmp.h>
@@ -58,6 +60,9 @@ size_t __fread_chk(void *buffer, size_t buffer_bytes, size_t item_bytes, size_t 
 size_t __fread_unlocked_chk(void *buffer, size_t buffer_bytes, size_t item_bytes, size_t items,
 			    FILE *stream);
 ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset, size_t buffer_bytes);
+
+/* libaio's (io_submit(3)). */
+int io_submit(aio_context_t context, long count, struct iocb **requests);
 
 enum real_name {
 #define HOOK(name, operation) REAL_##name,

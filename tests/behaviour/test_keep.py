@@ -174,6 +174,44 @@ requests = (ctypes.c_void_p * 1)(ctypes.addressof(request))
         self.check(*("%s -c %s" % (PYTHON, shlex.quote(start % name + code)) for code in codes for name in ("c/d", "c/e")))
         self.assertEqual(len([record for record in self.records() if record.kind == "content"]), 8)
 
+    @unittest.skipIf(VIA != "preload", "it opens no file that an earlier command kept")
+    def test_queues_of_the_kernel(self):
+        """io_submit(2): by libaio's function, which the library stands before, and by number."""
+        start = """import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+f, data, context = os.open(%r, os.O_RDWR), ctypes.create_string_buffer(b'asynchronous'), ctypes.c_ulong(0)
+if libc.syscall(206, 1, ctypes.byref(context)): raise SystemExit(77)
+request, event = ctypes.create_string_buffer(64), ctypes.create_string_buffer(32)
+struct.pack_into('=HhIQQq', request, 16, 1, 0, f, ctypes.addressof(data), 12, 2)
+requests = (ctypes.c_void_p * 1)(ctypes.addressof(request))
+"""
+        codes = ["assert %s == 1\nassert libc.syscall(208, context, ctypes.c_long(1), ctypes.c_long(1), event, None) == 1" % call for call in (
+            "libc.io_submit(context, ctypes.c_long(1), requests)", "libc.syscall(209, context, ctypes.c_long(1), requests)")]
+        commands = ["%s -c %s" % (PYTHON, shlex.quote(start % name + code)) for code in codes for name in ("c/d", "c/e")]
+        self.check(*commands)
+        self.assertEqual(len([record for record in self.records() if record.kind == "content"]), 4)
+        for requests in "None", "ctypes.c_void_p(8)":  # an address that is none
+            code = codes[0].splitlines()[0].replace("== 1", "== -14").replace("requests)", requests + ")")
+            self.assertEqual(self.run_in("%s -c %s; echo $?" % (PYTHON, shlex.quote(start % "a" + code))).stdout, b"0\n")
+
+    @unittest.skipIf(VIA != "preload", "it opens no file that an earlier command kept")
+    def test_a_descriptor_that_came_with_a_message(self):
+        send = "import os, socket, subprocess, sys; us, them = socket.socketpair(); child = subprocess.Popen([sys.executable, '-c', sys.argv[2]], stdin=them); " \
+            "socket.send_fds(us, [b'x'], [os.open(sys.argv[1], os.O_RDWR)]); child.wait()"
+        write = "import os, socket; fd = socket.recv_fds(socket.socket(fileno=0), 1, 1)[1][0]; os.pwrite(fd, b'received', 3); os.close(fd)"
+        self.check(*("%s -c %s %s %s" % (PYTHON, shlex.quote(send), name, shlex.quote(write)) for name in ("c/d", "a", "c/f/g")))
+
+    def test_a_socket(self):
+        code = "import os, socket; socket.socket(socket.AF_UNIX).bind('%s'); os.chmod('%s', 0o600)"
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(code % (name, name))) for name in ("s", "c/f/s")), "mkdir n; mv s n; rm -r n c")
+        self.assertEqual(self.run_in("%s -c %s 2>&1 | tail -n 1" % (PYTHON, shlex.quote(code % ("a", "a")))).stdout, b"OSError: [Errno 98] Address already in use\n")
+
+    def test_a_rename_that_leaves_a_whiteout(self):
+        code = "import ctypes; print(ctypes.CDLL(None).renameat2(-100, b'%s', -100, b'%s', 4))"
+        if self.run_in("touch w; " + PYTHON + " -c " + shlex.quote(code % ("w", "v"))).stdout != b"0\n":
+            self.skipTest("this file system has no whiteouts")
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(code % names)) for names in (("a", "b"), ("c", "new"), ("hard", "a"))))
+
     @unittest.skipIf(VIA != "preload", "rings are refused")
     def test_rings(self):
         maker = str(BUILD / "tests/programs/helpers/ring_maker")

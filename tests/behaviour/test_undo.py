@@ -306,6 +306,21 @@ class Undo(Undone):
         self.undo("--all", "--force")
         self.assertTree(self.before)
 
+    def test_what_was_not_done_is_not_reported_as_done(self):
+        self.agent("mkdir made made/deep; echo x > made/deep/x; echo y > made/y; mv top made/top")
+        self.session.write("made/mine", b"by a person")
+        result = self.undo("--all", code=12)
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"4 paths undone; `seen redo` takes it back", b"removed made/deep/", b"removed made/deep/x",
+                                                              b"removed made/y", b"renamed made/top to top"])
+        self.assertEqual(result.stderr, b"seen: made is left as it is: there are files in it that the session did not make\n")
+        self.undo(command="redo")
+        document = json.loads(self.undo("--all", "--json", code=12).stdout)
+        self.assertEqual(({change["path"] for change in document["changes"]}, [left["path"] for left in document["left"]]),
+                         ({"made/deep", "made/deep/x", "made/y", "top"}, ["made"]))
+        self.assertEqual(self.read("made/mine"), b"by a person")
+        result = self.undo("--all", code=12)
+        self.assertEqual(result.stdout, b"nothing was undone\n")
+
     def test_one_step_and_what_later_ones_changed(self):
         self.agent("rm src/a; chmod 600 top; mv hard h", "chmod 444 top; rm -r src/deep")
         result = self.undo("--step", "1", code=12)

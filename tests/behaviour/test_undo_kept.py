@@ -152,6 +152,14 @@ class Attributes(Undone):
             self.undo(command="redo")
             self.assertEqual(self.attributes(), after)
 
+    def test_of_what_was_unreadable_when_it_was_removed(self):
+        before = self.attributes()
+        self.agent("chmod 0 top large; rm -f top large")
+        self.undo("--all")
+        for name in "top", "large":
+            os.chmod(self.session.path(name), 0o600)
+        self.assertEqual(self.attributes(), before)
+
     def test_of_what_an_undo_removes(self):
         self.agent("rm top src/b; touch top; " + self.set_by_python("top"))
         after = self.attributes()

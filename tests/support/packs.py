@@ -17,6 +17,11 @@ Record = collections.namedtuple(
     "kind held reason failed what flags path other content place boundary process amount mode size ino nlink mtime_ns directory hash")
 
 
+def whole(paths_at, unit, text):
+    """A path of which some stands elsewhere: all of it, or its directory."""
+    return text if not unit else paths_at[unit].rpartition(b"/")[0] + b"/" + text if text else paths_at[unit]
+
+
 def read(directory):
     """directory: `undo` of a session's."""
     records = []
@@ -40,9 +45,8 @@ def read(directory):
                 content_bytes ^= size_bytes
             path, text = data[text:text + path_bytes], text + path_bytes
             other, text = data[text:text + other_bytes], text + other_bytes
-            paths_at[at // 8 + 1] = path
-            path = paths_at.get(units & ((1 << UNIT_BITS) - 1), path)
-            other = paths_at.get(units >> UNIT_BITS, other)
+            path = paths_at[at // 8 + 1] = whole(paths_at, units & ((1 << UNIT_BITS) - 1), path)
+            other = whole(paths_at, units >> UNIT_BITS, other)
             here = contents_at[at // 8 + 1] = contents_at[content_unit] if content_unit else data[text:text + content_bytes]
             records.append(Record(
                 KINDS[kind], HELD[held], REASONS[reason], bool(result), what, flags, path.decode(errors="surrogateescape"), other.decode(errors="surrogateescape"),

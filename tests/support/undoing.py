@@ -17,10 +17,10 @@ SETTLED_NS = 10**8
 
 
 class Tree:
-    """Reads a tree again and again: a file whose stamp is that of the last time is not read once more."""
+    """Reads a tree again and again: a file whose stamp is that of the last time is not read once more.  apart: these paths are another's."""
 
-    def __init__(self, root, without=()):
-        self.root, self.without = os.fsencode(root), without
+    def __init__(self, root, without=(), apart=()):
+        self.root, self.without, self.apart = os.fsencode(root), without, apart
         self.known = {}  # by device and inode: stamp, entry
 
     def entry(self, path, state, times):
@@ -46,9 +46,10 @@ class Tree:
             within_git = os.path.basename(directory[:-1]) == b".git"
             with os.scandir(self.root + b"/" + directory) as entries:
                 for one in entries:
-                    if within_git and one.name in self.without:
+                    name = directory + one.name
+                    if (within_git and one.name in self.without) or name in self.apart:
                         continue
-                    name, state = directory + one.name, one.stat(follow_symlinks=False)
+                    state = one.stat(follow_symlinks=False)
                     found[name] = self.entry(one.path, state, times)
                     if stat.S_ISDIR(state.st_mode):
                         below.append(name + b"/")

@@ -16,7 +16,8 @@
  * digits.
  *
  * A path may stand in an earlier record of the same part, as that one's `path`: then its place is there instead.
- * So may an INLINE content.
+ * Where it is that one's directory alone, up to its last slash, what comes behind it stands here; that record has its
+ * whole path.  An INLINE content may stand in an earlier record, too.
  *
  * A record is written before its call.  Where the call fails it is marked so (`result`).  A writer
  * may be killed before the call was made: the record then reports what did not happen.
@@ -158,8 +159,8 @@ struct pack_record {
 	uint32_t code_bytes; /* of the head and the fields */
 	uint16_t path_bytes;
 	uint16_t other_bytes;
-	/* where in the part the record begins whose `path` this one's are, too, in units, and one more; 0: they
-	 * stand here */
+	/* where in the part the record begins whose `path` this one's are, too, in units, and one more; with bytes
+	 * of their own: whose directory they are in; 0: they stand here */
 	uint32_t path_unit_1, other_unit_1;
 	/* likewise: behind which record the content stands; then content_bytes is 0.  INLINE; else 0 */
 	uint32_t content_unit_1;

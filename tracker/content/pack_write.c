@@ -25,7 +25,8 @@ struct draft {
 	uint64_t key;
 	const char *path, *other, *content; /* content: NULL: it is not in memory */
 	size_t path_bytes, other_bytes,
-		content_bytes; /* of these; the record has none where they stand elsewhere */
+		content_bytes; /* of these; the record has less where they stand elsewhere */
+	struct pack_text path_text, other_text; /* what of the paths stands elsewhere */
 	_Alignas(struct pack_head) unsigned char code
 		[PACK_CODE_BYTES_MAX]; /* head and fields, but for the hash of a content */
 	int part;                      /* descriptor; -1: none */
@@ -56,7 +57,7 @@ static uint64_t reserve(const struct segment *segment, uint64_t size_bytes, int6
 
 static size_t cut(const char *text, uint32_t *flags)
 {
-	size_t length = text ? strnlen(text, PACK_PATH_BYTES_MAX + 1) : 0;
+	size_t length = strnlen(text, PACK_PATH_BYTES_MAX + 1);
 
 	if (length <= PACK_PATH_BYTES_MAX)
 		return length;
@@ -69,8 +70,10 @@ static void reserve_record(const struct segment *segment, struct draft *draft, i
 {
 	struct pack_record *record = &draft->record;
 
-	record->path_bytes = (uint16_t)(record->path_unit_1 ? 0 : draft->path_bytes);
-	record->other_bytes = (uint16_t)(record->other_unit_1 ? 0 : draft->other_bytes);
+	draft->path_text.bytes = record->path_unit_1 ? draft->path_text.bytes : 0;
+	draft->other_text.bytes = record->other_unit_1 ? draft->other_text.bytes : 0;
+	record->path_bytes = (uint16_t)(draft->path_bytes - draft->path_text.bytes);
+	record->other_bytes = (uint16_t)(draft->other_bytes - draft->other_text.bytes);
 	record->content_bytes = (uint32_t)(record->content_unit_1 ? 0 : draft->content_bytes);
 	record->code_bytes = (uint32_t)pack_encode(record, draft->code);
 	record->size_bytes = (uint32_t)pack_size_bytes(record->code_bytes, record->path_bytes,
@@ -94,12 +97,12 @@ static bool may_be_known(const struct draft *draft)
 static void find_place(const struct segment *segment, struct draft *draft)
 {
 	struct pack_record *record = &draft->record;
-	uint64_t path = pack_texts_find(segment, draft->path, draft->path_bytes);
-	uint64_t other = pack_texts_find(segment, draft->other, draft->other_bytes);
 	int64_t part = pack_part_of(__atomic_load_n(&segment->header->undo_next, __ATOMIC_RELAXED));
 
-	record->path_unit_1 = unit_of(path, part);
-	record->other_unit_1 = unit_of(other, part);
+	draft->path_text = pack_texts_find(segment, draft->path, draft->path_bytes);
+	draft->other_text = pack_texts_find(segment, draft->other, draft->other_bytes);
+	record->path_unit_1 = unit_of(draft->path_text.place, part);
+	record->other_unit_1 = unit_of(draft->other_text.place, part);
 	if (may_be_known(draft))
 		record->content_unit_1 = unit_of(pack_contents_find(segment, (uint32_t)part,
 								    &record->version,
@@ -122,12 +125,12 @@ static void start_draft(const struct segment *segment, const struct pack_note *n
 
 	draft->segment = segment;
 	draft->key = note->key;
-	draft->path = note->path;
-	draft->other = note->other;
+	draft->path = note->path ? note->path : "";
+	draft->other = note->other ? note->other : "";
 	draft->content = content;
 	draft->content_bytes = content_bytes;
-	draft->path_bytes = cut(note->path, &flags);
-	draft->other_bytes = cut(note->other, &flags);
+	draft->path_bytes = cut(draft->path, &flags);
+	draft->other_bytes = cut(draft->other, &flags);
 	draft->part = -1;
 	draft->memory = NULL;
 	draft->record = (struct pack_record){
@@ -199,9 +202,10 @@ static void write_to_memory(const struct draft *draft, const void *content, size
 	memcpy(draft->memory + behind_magic, draft->code + behind_magic,
 	       record->code_bytes - behind_magic);
 	if (record->path_bytes)
-		memcpy(at, draft->path, record->path_bytes);
+		memcpy(at, draft->path + draft->path_text.bytes, record->path_bytes);
 	if (record->other_bytes)
-		memcpy(at + record->path_bytes, draft->other, record->other_bytes);
+		memcpy(at + record->path_bytes, draft->other + draft->other_text.bytes,
+		       record->other_bytes);
 	if (content_bytes)
 		memcpy(draft->memory + pack_content_offset(record), content, content_bytes);
 	__atomic_store_n(&((struct pack_head *)(void *)draft->memory)->magic, PACK_MAGIC,
@@ -216,8 +220,9 @@ static int write_to_part(const struct draft *draft, const void *content, size_t 
 	size_t rest = content_bytes == record->content_bytes ? record->size_bytes - written : 0;
 	struct iovec parts[] = {
 		{ (void *)(uintptr_t)draft->code, record->code_bytes },
-		{ (void *)(uintptr_t)draft->path, record->path_bytes },
-		{ (void *)(uintptr_t)draft->other, record->other_bytes },
+		{ (void *)((uintptr_t)draft->path + draft->path_text.bytes), record->path_bytes },
+		{ (void *)((uintptr_t)draft->other + draft->other_text.bytes),
+		  record->other_bytes },
 		{ (void *)(uintptr_t)content, content_bytes },
 		{ (void *)(uintptr_t)ZEROES, rest },
 	};
@@ -288,7 +293,8 @@ static uint64_t finish_draft(const struct segment *segment, const struct draft *
 	segment_count(segment, COUNTER_undo_records, 1);
 	pack_add_bytes(segment, draft->record.size_bytes);
 	if (draft->record.path_bytes)
-		pack_texts_note(segment, draft->path, draft->path_bytes, draft->record.place);
+		pack_texts_note(segment, draft->path, draft->path_bytes, draft->record.place,
+				draft->record.path_unit_1 ? &draft->path_text : NULL);
 	if (draft->record.content_bytes && may_be_known(draft))
 		pack_contents_note(segment, &draft->record.version, draft->record.place);
 	return draft->record.place;

@@ -11,6 +11,8 @@ import ctypes
 import errno
 import json
 import os
+import socket
+import struct
 import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -257,6 +259,22 @@ for _access in ("create", "write"):
     _new(_access, "mkfifoat", AT_FDCWD, None, 0o600)
     _new(_access, "mknodat", AT_FDCWD, None, 0o100600, 0)
     _new(_access, "symlinkat", b("nowhere"), AT_FDCWD, None)
+
+
+def _binds(access):
+    def function(f):
+        with socket.socket(socket.AF_UNIX) as made:
+            path = os.fsencode(f + "/new")
+            error = call("bind", made.fileno(), struct.pack("=H%ds" % len(path), socket.AF_UNIX, path), 2 + len(path))
+        if not error:
+            os.unlink(f + "/new")
+        return error
+    function.__name__ = access + "_bind"
+    libc_call(access)(function)
+
+
+_binds("create")
+_binds("write")
 
 
 @libc_call("create")

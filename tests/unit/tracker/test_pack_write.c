@@ -155,6 +155,73 @@ Test(pack_write, a_record_tells_what_its_note_said)
 	pack_reader_close(&reader);
 }
 
+static const char *path_of(char *text, size_t capacity, int number)
+{
+	static const char *const DIRECTORIES[] = { "/w/a directory/", "/w/a directory/below it/",
+						   "/w/" };
+
+	(void)snprintf(text, capacity, "%s%d", DIRECTORIES[number / 7 % 3], number);
+	return text;
+}
+
+/* A directory that stands in an earlier record does not stand there once more: up to so many times. */
+Test(pack_write, paths_in_one_directory_have_it_once)
+{
+	enum { COUNT = 300 };
+	char path[100], other[100];
+	uint64_t places[COUNT], sum = 0;
+	struct pack_reader reader;
+	struct pack_entry entry;
+
+	for (int i = 0; i < COUNT; i++) {
+		struct pack_note note = note_of(PACK_RENAMED, path_of(path, sizeof(path), i));
+		note.other = path_of(other, sizeof(other), i % 5 ? i + 1 : i - 1);
+		places[i] = pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	}
+	cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+	for (int i = 0; i < COUNT; i++) {
+		cr_assert_eq(pack_reader_next(&reader, &entry), 1);
+		cr_assert_eq(entry.record.place, places[i]);
+		cr_assert_str_eq(entry.path, path_of(path, sizeof(path), i));
+		cr_assert_str_eq(entry.other, path_of(other, sizeof(other), i % 5 ? i + 1 : i - 1));
+		sum += entry.record.path_bytes;
+	}
+	cr_assert_eq(reader.damaged, 0);
+	cr_assert_lt(sum, COUNT * 7, "%u", (unsigned)sum);
+	pack_reader_close(&reader);
+	for (int i = COUNT; i-- > 0;) { /* one by one, in any order */
+		cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+		cr_assert_eq(pack_reader_at(&reader, places[i], &entry), 0);
+		cr_assert_str_eq(entry.path, path_of(path, sizeof(path), i));
+		pack_reader_close(&reader);
+	}
+}
+
+Test(pack_write, a_damaged_record_takes_few_with_it)
+{
+	enum { COUNT = 500 };
+	struct pack_reader reader;
+	struct pack_entry entry;
+	char path[100];
+	int found = 0;
+
+	for (int i = 0; i < COUNT; i++) {
+		(void)snprintf(path, sizeof(path), "/w/a directory/%d", i);
+		struct pack_note note = note_of(PACK_CREATED, path);
+		(void)pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	}
+	(void)snprintf(path, sizeof(path), "%s/00000000.part", world.undo);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	must(fd >= 0 && pwrite(fd, "x", 1, 20) == 1 && close(fd) == 0);
+	cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+	while (pack_reader_next(&reader, &entry) == 1)
+		found++;
+	cr_assert_gt(reader.damaged, 0);
+	cr_assert_geq(found, COUNT - 65, "%d", found);
+	cr_assert_lt(found, COUNT);
+	pack_reader_close(&reader);
+}
+
 Test(pack_write, contents_of_all_sizes_come_back)
 {
 	static const size_t SIZES[] = { 0,     1,     63,    64,    4096,  16384,
