@@ -17,6 +17,7 @@ behaviour|bench python3-jsonschema
 behaviour.report_html chromium
 behaviour.top tmux
 behaviour.attest openssl openssh-client
+behaviour.requests_search ripgrep ugrep
 behaviour.report_sums cmark-gfm
 behaviour.consumers curl python3-yaml
 behaviour.suites binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"

@@ -182,11 +182,91 @@ EXPORT int fremovexattr(int fd, const char *name)
 	SET_NAMED_BY(fd, JOURNAL_METADATA_NO_ATTRIBUTE, 0, name, REAL(fremovexattr)(fd, name));
 }
 
+/* What a name stands for was asked.  Returns the call's own result. */
+static inline int asked(int directory, const char *path, int flags, int error)
+{
+	if (__builtin_expect(shim.tracks, 0))
+		reader_asked(directory, path, flags, error);
+	return error;
+}
+
 /* The edit tools of some agents ask before they read what they are about to write (own.c). */
 EXPORT int access(const char *path, int mode)
 {
 	int error = REAL(access)(path, mode);
 	if (__builtin_expect(shim.answers_own, 0) && error == 0)
 		in_process_asked(AT_FDCWD, path, mode & W_OK);
-	return error;
+	return asked(AT_FDCWD, path, 0, error);
+}
+
+EXPORT int stat(const char *path, struct stat *ret_stat)
+{
+	return asked(AT_FDCWD, path, 0, REAL(stat)(path, ret_stat));
+}
+
+EXPORT int stat64(const char *path, struct stat64 *ret_stat)
+{
+	return asked(AT_FDCWD, path, 0, REAL(stat64)(path, ret_stat));
+}
+
+EXPORT int lstat(const char *path, struct stat *ret_stat)
+{
+	return asked(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, REAL(lstat)(path, ret_stat));
+}
+
+EXPORT int lstat64(const char *path, struct stat64 *ret_stat)
+{
+	return asked(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, REAL(lstat64)(path, ret_stat));
+}
+
+EXPORT int fstatat(int directory, const char *path, struct stat *ret_stat, int flags)
+{
+	return asked(directory, path, flags, REAL(fstatat)(directory, path, ret_stat, flags));
+}
+
+EXPORT int fstatat64(int directory, const char *path, struct stat64 *ret_stat, int flags)
+{
+	return asked(directory, path, flags, REAL(fstatat64)(directory, path, ret_stat, flags));
+}
+
+EXPORT int statx(int directory, const char *path, int flags, unsigned mask, struct statx *ret_stat)
+{
+	return asked(directory, path, flags, REAL(statx)(directory, path, flags, mask, ret_stat));
+}
+
+/* What programs call that were built with a glibc of before 2.33. */
+
+EXPORT int __xstat(int version, const char *path, struct stat *ret_stat)
+{
+	return asked(AT_FDCWD, path, 0, REAL(__xstat)(version, path, ret_stat));
+}
+
+EXPORT int __xstat64(int version, const char *path, struct stat64 *ret_stat)
+{
+	return asked(AT_FDCWD, path, 0, REAL(__xstat64)(version, path, ret_stat));
+}
+
+EXPORT int __lxstat(int version, const char *path, struct stat *ret_stat)
+{
+	return asked(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, REAL(__lxstat)(version, path, ret_stat));
+}
+
+EXPORT int __lxstat64(int version, const char *path, struct stat64 *ret_stat)
+{
+	return asked(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW,
+		     REAL(__lxstat64)(version, path, ret_stat));
+}
+
+EXPORT int __fxstatat(int version, int directory, const char *path, struct stat *ret_stat,
+		      int flags)
+{
+	return asked(directory, path, flags,
+		     REAL(__fxstatat)(version, directory, path, ret_stat, flags));
+}
+
+EXPORT int __fxstatat64(int version, int directory, const char *path, struct stat64 *ret_stat,
+			int flags)
+{
+	return asked(directory, path, flags,
+		     REAL(__fxstatat64)(version, directory, path, ret_stat, flags));
 }

@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <utmp.h>
@@ -32,6 +33,12 @@
 /* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal
  * names). */
 int __xmknod(int version, const char *path, mode_t mode, dev_t *device);
+int __xstat(int version, const char *path, struct stat *ret_stat);
+int __xstat64(int version, const char *path, struct stat64 *ret_stat);
+int __lxstat(int version, const char *path, struct stat *ret_stat);
+int __lxstat64(int version, const char *path, struct stat64 *ret_stat);
+int __fxstatat(int version, int directory, const char *path, struct stat *ret_stat, int flags);
+int __fxstatat64(int version, int directory, const char *path, struct stat64 *ret_stat, int flags);
 int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device);
 FILE *__setmntent(const char *path, const char *mode);
 int __endmntent(FILE *stream);

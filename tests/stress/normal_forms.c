@@ -128,7 +128,7 @@ static void make_directory(const char *at, unsigned depth)
 	}
 }
 
-/* A path of the tree as someone might write it. */
+/* A path of the tree as it may be written. */
 static void any_way(const char *path, char *ret)
 {
 	struct stat stat_buffer;

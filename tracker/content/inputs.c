@@ -388,10 +388,11 @@ enum tells {
 	TELLS_CONTENT, /* what is in its files, and their names */
 	TELLS_NAMES,   /* what is in directories: with these options, names and types alone */
 	TELLS_DETAILS,
+	TELLS_SEARCH, /* what is in its files, and whether others are there */
 };
 
 /* Programs whose output depends on what they open and list, and on their words, and on nothing
- * else.  Not here: rg, ugrep and bfs, which do it in several threads; readlink and realpath, which
+ * else.  Not here: bfs, which does it in several threads; readlink and realpath, which
  * follow links on the way. */
 static const struct {
 	const char *name;
@@ -418,6 +419,7 @@ static const struct {
 	{ "od", TELLS_CONTENT, NULL },
 	{ "paste", TELLS_CONTENT, NULL },
 	{ "rev", TELLS_CONTENT, NULL },
+	{ "rg", TELLS_SEARCH, NULL }, /* search_order.h: where it has one thread */
 	{ "sed", TELLS_CONTENT, NULL },
 	{ "sha1sum", TELLS_CONTENT, NULL },
 	{ "sha256sum", TELLS_CONTENT, NULL },
@@ -428,6 +430,7 @@ static const struct {
 	{ "tac", TELLS_CONTENT, NULL },
 	{ "tail", TELLS_CONTENT, NULL },
 	{ "tree", TELLS_DETAILS, NULL }, /* where links lead */
+	{ "ugrep", TELLS_SEARCH, NULL }, /* likewise */
 	{ "uniq", TELLS_CONTENT, NULL },
 	{ "wc", TELLS_CONTENT, NULL },
 	{ "xxd", TELLS_CONTENT, NULL },
@@ -517,7 +520,8 @@ bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *r
 	for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
 		if (strcmp(name, PROGRAMS[i].name) != 0)
 			continue;
-		ret_plan->content = PROGRAMS[i].tells == TELLS_CONTENT;
+		ret_plan->asks = PROGRAMS[i].tells == TELLS_SEARCH;
+		ret_plan->content = PROGRAMS[i].tells == TELLS_CONTENT || ret_plan->asks;
 		ret_plan->details = PROGRAMS[i].tells == TELLS_DETAILS;
 		if (PROGRAMS[i].tells == TELLS_NAMES)
 			ret_plan->details = PROGRAMS[i].names

@@ -98,6 +98,7 @@ uint32_t inputs_length(const struct inputs *inputs);
 struct inputs_needed {
 	bool content;   /* what is in files, which it opens */
 	bool details;   /* what lstat returns for files, not their bytes and names alone */
+	bool asks;      /* what stat(2) and access(2) are asked */
 	unsigned flags; /* enum input_flags */
 };
 

@@ -132,7 +132,7 @@ static bool add(struct form *form, const struct option *option, const char *valu
 	return add_value(form, option, value);
 }
 
-static bool takes_value(const struct option *option)
+static bool needs_value(const struct option *option)
 {
 	return option->kind != FLAG && option->kind != IGNORED && option->kind != OPTIONAL;
 }
@@ -168,7 +168,7 @@ static bool add_long(struct form *form, const char *word, char *const **at)
 		return false;
 	if (option->kind == OPTIONAL)
 		return add(form, option, value ? value : "");
-	if (!takes_value(option))
+	if (!needs_value(option))
 		return !value && add(form, option, NULL);
 	if (!value)
 		value = *++*at;
@@ -191,7 +191,7 @@ static bool add_letters(struct form *form, const char *word, char *const **at)
 		const struct option *option = option_of(form, (unsigned char)*letter);
 		if (!option)
 			return false;
-		if (takes_value(option)) {
+		if (needs_value(option)) {
 			const char *value = letter[1] ? letter + 1 : *++*at;
 			return value && add(form, option, value);
 		}

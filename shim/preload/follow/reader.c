@@ -273,16 +273,28 @@ static bool place(int directory, const char *path, char *ret_path)
 	return true;
 }
 
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 /* What libraries of readers inspect to know their own process; nothing that is printed hangs on
  * it. */
 static bool is_of_process(const char *path)
 {
-	return strcmp(path, "/proc/self/maps") == 0 || strcmp(path, "/proc/filesystems") == 0;
+	static const char NAMES[][24] = { "/proc/self/maps", "/proc/filesystems",
+					  "/proc/self/cgroup", "/proc/self/mountinfo" };
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		if (strcmp(path, NAMES[i]) == 0)
+			return true;
+	return begins_with(path, "/sys/fs/cgroup/"); /* how many threads there may be */
 }
 
-static bool begins_with(const char *text, const char *beginning)
+/* What lies there is never the same. */
+static bool is_of_devices(const char *path)
 {
-	return strncmp(text, beginning, strlen(beginning)) == 0;
+	return begins_with(path, "/dev") || begins_with(path, "/proc") || begins_with(path, "/sys");
 }
 
 static void opened(int fd, const char *path, int flags)
@@ -324,6 +336,30 @@ void reader_opened(int fd, int directory, const char *path, int flags)
 	scratch_release(where);
 }
 
+void reader_asked(int directory, const char *path, int flags, int error)
+{
+	int saved_errno = errno;
+
+	/* Others open and list what they depend on. */
+	if (!reader.check.asks || !is_tracked_still())
+		return;
+	/* What the path points to may not be there (EFAULT). */
+	if (error && saved_errno != ENOENT && saved_errno != ENOTDIR && saved_errno != ELOOP) {
+		if (saved_errno != EFAULT)
+			reader_untrackable();
+		return;
+	}
+	if (!path || (!path[0] && (flags & AT_EMPTY_PATH)))
+		return;
+	char *where = scratch_acquire();
+	if (!where || !place(directory, path, where) || is_of_devices(where))
+		reader_untrackable();
+	else
+		add(reader.check.details ? INPUT_WORD : INPUT_TYPE, where, -1, 0);
+	scratch_release(where);
+	errno = saved_errno;
+}
+
 void reader_listed(int fd, int directory, const char *path)
 {
 	const struct listed_directory *listed;
@@ -337,8 +373,7 @@ void reader_listed(int fd, int directory, const char *path)
 		if (path)
 			keep_listed(fd, where);
 		listed = listed_of(fd);
-		if (!listed || begins_with(listed->path, "/dev") ||
-		    begins_with(listed->path, "/proc") || begins_with(listed->path, "/sys"))
+		if (!listed || is_of_devices(listed->path))
 			reader_untrackable();
 		else
 			add(reader.check.details ? INPUT_DETAILS : INPUT_NAMES, listed->path, fd,
@@ -453,6 +488,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
 	    !inputs_needed(name, argv, &reader.check) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || reader_is_never(name, argv) ||
+	    !reader_is_ordered(name, argv, environment) ||
 	    !reader_identify(executable, name, argv, environment, &reader.identity) ||
 	    inputs_init(&reader.inputs) < 0)
 		return;

@@ -18,6 +18,9 @@ void reader_start(const char *executable, const char *name, char *const argv[],
  * written to it.  reader_untrackable(): it did something that is not followed: its command is not
  * remembered. */
 void reader_opened(int fd, int directory, const char *path, int flags);
+/* reader_asked(): what a name stands for was asked, by stat(2) and the like; error: what the call
+ * returned, errno then says why.  flags: AT_*. */
+void reader_asked(int directory, const char *path, int flags, int error);
 void reader_listed(int fd, int directory, const char *path);
 void reader_closing(int fd);
 void reader_duplicated(int fd, int copy);

@@ -13,6 +13,7 @@
 #include "tracker/path/glob.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/normal_form.h"
+#include "tracker/process/search_order.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
@@ -34,6 +35,7 @@ static bool is_telling(const char *entry)
 		"DU_BLOCK_SIZE=",
 		"FIND_BLOCK_SIZE=",
 		"GREP_",
+		"GIT_",
 		"HOME=",
 		"LANG=",
 		"LANGUAGE=",
@@ -51,6 +53,7 @@ static bool is_telling(const char *entry)
 		"TREE_",
 		"TZ=",
 		"TZDIR=",
+		"XDG_CONFIG_HOME=",
 		"_POSIX2_VERSION=",
 		"_POSIX_OPTION_ORDER=",
 	};
@@ -203,6 +206,43 @@ bool reader_identify(const char *executable, const char *name, char *const argv[
 	add_standard(&stream, STDOUT_FILENO);
 	*ret_identity = version_stream_finish(&stream);
 	return true;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat stat;
+	return sys_fstatat(AT_FDCWD, path, &stat, 0) == 0 && S_ISREG(stat.st_mode);
+}
+
+/* Is a part of a path a link? */
+static bool leads_through_link(const char *path)
+{
+	char *part = scratch_acquire();
+	bool link = !part;
+	struct stat stat;
+
+	for (size_t length = 0; !link && length + 1 < SEGMENT_PATH_BYTES; length++) {
+		if (length && (path[length] == '/' || !path[length])) {
+			part[length] = '\0';
+			link = sys_fstatat(AT_FDCWD, part, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+			       S_ISLNK(stat.st_mode);
+		}
+		if (!path[length])
+			break;
+		part[length] = path[length];
+	}
+	scratch_release(part);
+	return link;
+}
+
+bool reader_is_ordered(const char *name, char *const argv[], char *const environment[])
+{
+	if (!search_order_counts(name))
+		return true;
+	for (size_t i = 1; argv[i]; i++)
+		if (leads_through_link(argv[i]))
+			return false;
+	return search_order_is_fixed(name, argv, environment, is_file);
 }
 
 bool reader_is_never(const char *name, char *const argv[])

@@ -13,6 +13,10 @@
 bool reader_identify(const char *executable, const char *name, char *const argv[],
 		     char *const environment[], struct version *ret_identity);
 
+/* reader_is_ordered(): does the command print in the same order each time, as far as that hangs on
+ * its threads?  No word of a search may lead through a link: where that leads is not inspected. */
+bool reader_is_ordered(const char *name, char *const argv[], char *const environment[]);
+
 /* reader_is_never(): is the command one of [requests] never?  One that is too long to tell is.
  * name: of the program. */
 bool reader_is_never(const char *name, char *const argv[]);

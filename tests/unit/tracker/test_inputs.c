@@ -282,7 +282,7 @@ Test(inputs, plans)
 	static const char *const CASES[][2] = {
 		{ "grep -rn pat src", "content" },
 		{ "sed -n 1,5p f", "content" },
-		{ "rg pat", "never" },
+		{ "rg pat", "content" },
 		{ "bfs .", "never" },
 		{ "readlink f", "never" },
 		{ "make", "never" },
