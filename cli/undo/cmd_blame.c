@@ -24,7 +24,7 @@
 #include "cli/undo/undo_session.h"
 #include "tracker/path/path.h"
 
-enum { WHO_COLUMNS = 30, ID_BYTES = 41 };
+enum { WHO_COLUMNS = 30, ID_BYTES = 41, WHO_BYTES = 2 * STEP_TEXT_BYTES };
 
 static const char *session_name;
 static bool json, porcelain, git_ai;
@@ -64,9 +64,11 @@ static const char *name_of(const struct blaming *blaming)
 		       : blaming->path;
 }
 
-/* What stands for an origin where it has no command. */
-static const char *who_of(const struct blame_origin *origin)
+/* What an origin is called: a step by the tool whose call it is, where a hook reported one, and its command or file.
+ * May return ret_text. */
+static const char *who_of(const struct blame_origin *origin, char ret_text[WHO_BYTES])
 {
+	char text[STEP_TEXT_BYTES];
 	static const char *const TEXTS[BLAME_KIND_COUNT] = {
 		[BLAME_BEFORE] = "before the session",
 		[BLAME_STEP] = "",
@@ -74,7 +76,19 @@ static const char *who_of(const struct blame_origin *origin)
 		[BLAME_EXTERNAL] = "an external program",
 		[BLAME_UNKNOWN] = "not known",
 	};
-	return origin->kind == BLAME_STEP ? origin->step->text : TEXTS[origin->kind];
+	const struct step *step = origin->kind == BLAME_STEP ? origin->step : NULL;
+	const char *tool = step && step->kind == STEP_COMMAND && step->call ? step->call->tool
+									    : NULL;
+	if (!step)
+		return TEXTS[origin->kind];
+	(void)snprintf(ret_text, WHO_BYTES, "%s%s%s", tool ? tool : "", tool ? " " : "",
+		       story_text(step, text));
+	return ret_text;
+}
+
+static const struct step_call *prompt_of(const struct blame_origin *origin)
+{
+	return origin->step ? origin->step->prompt : NULL;
 }
 
 /* The bytes of a line, without its newline. */
@@ -109,35 +123,74 @@ static void print_source(const char *line, size_t length)
 	}
 }
 
-static void print_line(const struct blame_origin *origin, size_t number, int digits,
-		       const char *line, size_t length)
+/* How the lines of a text are shown. */
+struct line_form {
+	int digits;       /* of the numbers */
+	bool has_prompts; /* a column for them */
+};
+
+static void print_line(const struct line_form *form, const struct blame_origin *origin,
+		       size_t number, const char *line, size_t length)
 {
 	char step[16] = "-", clock[STORY_WORD_BYTES] = "-", day[STORY_WORD_BYTES];
-	char who[4 * STEP_TEXT_BYTES + 8];
+	char text[WHO_BYTES], who[4 * WHO_BYTES + 1];
+	const struct step_call *prompt = prompt_of(origin);
 
 	if (origin->step)
 		(void)snprintf(step, sizeof(step), "%u", origin->step->number);
 	if (origin->time_ns)
 		story_clock(origin->time_ns, clock, day);
-	if (path_escape(who_of(origin), who, sizeof(who)) < 0)
+	if (path_escape(who_of(origin, text), who, sizeof(who)) < 0)
 		who[0] = '\0';
-	(void)printf("%4s %-8s %-*.*s %*zu) ", step, clock, WHO_COLUMNS, WHO_COLUMNS, who, digits,
-		     number);
+	(void)printf("%4s %-8s ", step, clock);
+	if (form->has_prompts) {
+		char name[16] = "-";
+		if (prompt)
+			(void)snprintf(name, sizeof(name), "p%u", prompt->number);
+		(void)printf("%-4s ", name);
+	}
+	(void)printf("%-*.*s %*zu) ", WHO_COLUMNS, WHO_COLUMNS, who, form->digits, number);
 	print_source(line, length);
 	(void)putchar('\n');
+}
+
+/* The words of the prompts that lines belong to, behind the lines. */
+static void print_prompts(const struct blaming *blaming)
+{
+	const struct step_calls *calls = steps_calls(&blaming->session->steps);
+	const struct blame *blame = blaming->blame;
+	char words[4 * STEP_TEXT_BYTES + 1];
+
+	(void)putchar('\n');
+	for (uint32_t number = 1; number <= calls->prompts; number++) {
+		const struct step_call *prompt = step_calls_prompt(calls, number);
+		size_t line = 0;
+		while (line < blame->count &&
+		       prompt_of(&blame->origins[blame->lines[line].origin]) != prompt)
+			line++;
+		if (!prompt || line == blame->count)
+			continue;
+		bool has_words = prompt->input &&
+				 path_escape(prompt->input, words, sizeof(words)) >= 0;
+		(void)printf("p%u > %s\n", number, has_words ? words : "");
+	}
 }
 
 static void print_text(const struct blaming *blaming)
 {
 	const struct blame *blame = blaming->blame;
 	const char *at = blame->text;
-	int digits = snprintf(NULL, 0, "%zu", blame->count);
+	struct line_form form = { .digits = snprintf(NULL, 0, "%zu", blame->count) };
 
+	for (size_t i = 0; i < blame->count && !form.has_prompts; i++)
+		form.has_prompts = prompt_of(&blame->origins[blame->lines[i].origin]);
 	for (size_t i = 0; i < blame->count; i++) {
 		size_t length;
 		const char *line = next_line(blame, &at, &length);
-		print_line(&blame->origins[blame->lines[i].origin], i + 1, digits, line, length);
+		print_line(&form, &blame->origins[blame->lines[i].origin], i + 1, line, length);
 	}
+	if (form.has_prompts)
+		print_prompts(blaming);
 }
 
 /* ---- as git ---- */
@@ -160,8 +213,8 @@ static void id_of(const struct blaming *blaming, const struct blame_origin *orig
 static void print_head(const struct blaming *blaming, const struct blame_origin *origin)
 {
 	static const char *const ROLES[] = { "author", "committer" };
-	char summary[4 * STEP_TEXT_BYTES + 8];
-	const char *author = origin->kind != BLAME_STEP ? who_of(origin)
+	char text[WHO_BYTES], summary[4 * WHO_BYTES + 1];
+	const char *author = origin->kind != BLAME_STEP ? who_of(origin, text)
 			     : origin->step->by_agent   ? "agent"
 							: "command";
 
@@ -169,7 +222,7 @@ static void print_head(const struct blaming *blaming, const struct blame_origin 
 		(void)printf("%s %s\n%s-mail <%s>\n%s-time %llu\n%s-tz +0000\n", ROLES[i], author,
 			     ROLES[i], blame_kind_name(origin->kind), ROLES[i],
 			     (unsigned long long)(origin->time_ns / 1000000000u), ROLES[i]);
-	if (path_escape(who_of(origin), summary, sizeof(summary)) < 0)
+	if (path_escape(who_of(origin, text), summary, sizeof(summary)) < 0)
 		summary[0] = '\0';
 	(void)printf("summary %s\n%sfilename ", summary,
 		     origin->kind == BLAME_BEFORE ? "boundary\n" : "");

@@ -18,7 +18,6 @@ enum { WAIT_MS = 3000, PAUSE_MS = 20, NS_OF_MS = 1000000 };
 
 struct locking {
 	const struct schedule *plan;
-	const char *owner;
 	struct git_find find;
 	struct git_locks *locks;
 	struct places places;
@@ -44,16 +43,16 @@ static bool is_planned(const struct schedule *plan, const char *path)
 }
 
 /* A lock that an undo left that was killed. */
-static bool is_own(const struct locking *locking, int directory, const char *name)
+static bool is_own(const struct git_locks *locks, int directory, const char *name)
 {
-	char text[PATH_MAX];
-	size_t length = strlen(locking->owner);
+	char text[GIT_LOCK_OWNER_BYTES];
+	size_t length = strlen(locks->owner);
 	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
 	if (fd >= 0)
 		(void)close(fd);
-	return got >= 0 && (size_t)got == length && memcmp(text, locking->owner, length) == 0;
+	return got >= 0 && (size_t)got == length && memcmp(text, locks->owner, length) == 0;
 }
 
 static void pause_briefly(struct locking *locking)
@@ -68,7 +67,8 @@ static void pause_briefly(struct locking *locking)
 /* On a full disk it is a lock all the same. */
 static void write_owner(const struct locking *locking, int fd)
 {
-	ssize_t wrote = write(fd, locking->owner, strlen(locking->owner));
+	const char *owner = locking->locks->owner;
+	ssize_t wrote = write(fd, owner, strlen(owner));
 
 	(void)wrote;
 }
@@ -110,10 +110,8 @@ static int make_file(struct locking *locking, int directory, const char *name)
 	int error;
 
 	while ((error = make_named(locking, directory, name)) == -EEXIST) {
-		if (is_own(locking, directory, name)) {
-			locking->locks->is_late = true; /* the plan took it for a change */
+		if (is_own(locking->locks, directory, name))
 			return 0;
-		}
 		if (locking->left_ms <= 0)
 			return -EAGAIN;
 		pause_briefly(locking);
@@ -148,12 +146,36 @@ static int make_lock(struct locking *locking, const char *path)
 	return error == -ENOMEM ? error : 0;
 }
 
-bool git_locks_hold(const struct git_locks *locks, const char *path)
+static bool holds(const struct git_locks *locks, const char *path)
 {
-	for (size_t i = 0; locks && i < locks->count; i++)
+	for (size_t i = 0; i < locks->count; i++)
 		if (strcmp(locks->paths[i], path) == 0)
 			return true;
 	return false;
+}
+
+static bool is_lock_name(const char *path)
+{
+	static const char END[] = ".lock";
+	size_t length = strlen(path);
+
+	return length >= sizeof(END) && strcmp(path + length - (sizeof(END) - 1), END) == 0;
+}
+
+bool git_locks_has(const struct git_locks *locks, const char *path)
+{
+	struct places places;
+	const char *name;
+	int directory;
+
+	if (!locks || holds(locks, path))
+		return locks != NULL;
+	if (!is_lock_name(path) || places_open(&places) < 0)
+		return false;
+	bool is_left = place_of(&places, path, &directory, &name) == 0 &&
+		       is_own(locks, directory, name);
+	places_close(&places);
+	return is_left;
 }
 
 /* ---- what is locked ---- */
@@ -166,7 +188,7 @@ static int lock_directory(struct locking *locking, const char *directory, bool i
 
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES) - is_worktree && error == 0; i++) {
 		int length = snprintf(path, sizeof(path), "%s/%s.lock", directory, NAMES[i]);
-		if (length < (int)sizeof(path) && !git_locks_hold(locking->locks, path) &&
+		if (length < (int)sizeof(path) && !holds(locking->locks, path) &&
 		    !is_planned(locking->plan, path))
 			error = make_lock(locking, path);
 	}
@@ -232,16 +254,20 @@ static bool is_as_found(struct locking *locking)
 	return true;
 }
 
-int git_locks_acquire(const struct schedule *plan, const char *owner, struct git_locks *ret_locks)
+void git_locks_init(const char *undo, struct git_locks *ret_locks)
+{
+	*ret_locks = (struct git_locks){ .count = 0 };
+	(void)snprintf(ret_locks->owner, sizeof(ret_locks->owner), "seen undo %s\n", undo);
+}
+
+int git_locks_acquire(const struct schedule *plan, struct git_locks *locks)
 {
 	struct locking *locking = calloc(1, sizeof(*locking));
 	int error = locking ? 0 : -ENOMEM;
 
-	*ret_locks = (struct git_locks){ .count = 0 };
 	if (locking) {
 		locking->plan = plan;
-		locking->owner = owner;
-		locking->locks = ret_locks;
+		locking->locks = locks;
 		locking->left_ms = WAIT_MS;
 	}
 	if (error == 0)
@@ -250,8 +276,8 @@ int git_locks_acquire(const struct schedule *plan, const char *owner, struct git
 		error = lock_item(locking, schedule_text(plan, plan->items[i].path));
 	if (locking)
 		places_close(&locking->places);
-	if (error == 0 && ret_locks->count && !is_as_found(locking))
-		ret_locks->is_late = true;
+	if (error == 0 && locks->count && !is_as_found(locking))
+		locks->is_late = true;
 	free(locking);
 	return error;
 }

@@ -9,23 +9,31 @@
 #include <stddef.h>
 
 #include "cli/undo/schedule.h"
+#include "tracker/segment/segment.h"
+
+enum { GIT_LOCK_OWNER_BYTES = SEGMENT_PATH_BYTES + 16 };
 
 struct git_locks {
-	char **paths; /* that are held */
+	char owner[GIT_LOCK_OWNER_BYTES]; /* the text of such a file: whose it is */
+	char **paths;                     /* that are held */
 	size_t count;
 	char *blocked; /* the lock of another program that stayed; NULL: none */
 	bool is_late;  /* a git program was at work: the plan is to be made again */
 };
 
-/* git_locks_acquire(): makes the lock files; waits a while for those of other programs.
+/* git_locks_init(): none is held.  undo: the session's directory of undo records, by which its lock files are known:
+ * one undo of a session is at work at a time, so that another one with its text was left by one that was killed.
  *
- * owner: written into them; a lock with the same text, of an undo that was killed, is taken over.
- * ret_locks: git_locks_release() it in any case.  Returns 0; -EAGAIN: `blocked` stays;
- * other negative errnos. */
-int git_locks_acquire(const struct schedule *plan, const char *owner, struct git_locks *ret_locks);
+ * ret_locks: git_locks_release() it. */
+void git_locks_init(const char *undo, struct git_locks *ret_locks);
+
+/* git_locks_acquire(): makes the lock files; takes over those of an undo that was killed, and waits a while for
+ * those of other programs.  Returns 0; -EAGAIN: `blocked` stays; other negative errnos. */
+int git_locks_acquire(const struct schedule *plan, struct git_locks *locks);
 void git_locks_release(struct git_locks *locks);
 
-/* git_locks_hold(): is a path one of them?  locks: may be NULL. */
-bool git_locks_hold(const struct git_locks *locks, const char *path);
+/* git_locks_has(): is a path one of them, or was left by an undo that was killed, to be taken over?  locks: may be
+ * NULL. */
+bool git_locks_has(const struct git_locks *locks, const char *path);
 
 #endif

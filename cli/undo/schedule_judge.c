@@ -92,7 +92,7 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	    (!change->moved_from || !is_meant(making, change->moved_from)) &&
 	    (!change->moved_to || !is_meant(making, change->moved_to)))
 		return FATE_APART;
-	if (git_locks_hold(making->options->locks, change->path))
+	if (git_locks_has(making->options->locks, change->path))
 		return FATE_ALREADY;
 	if (is_already(making, change))
 		return FATE_ALREADY;

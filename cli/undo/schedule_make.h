@@ -57,7 +57,7 @@ struct schedule_options {
 	/* What was changed by others, too, is merged; the range of the changes; NULL: it is left. */
 	const struct tree_range *merge;
 	const char *merge_label;       /* stands behind the marks of what comes back */
-	const struct git_locks *locks; /* that the undo holds: no change; may be NULL */
+	const struct git_locks *locks; /* of the undo itself: no change; may be NULL */
 	const char *log_message;       /* of what is appended to reflogs */
 	uint32_t number;               /* of the operation */
 };

@@ -225,10 +225,12 @@ static bool is_change(const struct event *event)
 
 	if (event->error || !source_is_session(event->source))
 		return false;
-	/* Of a descriptor that may write the first write tells; a supervisor sees none. */
+	/* Of a descriptor that may write the first write tells; a supervisor sees none.  It cannot be had of what is
+	 * not there. */
 	if (op->effect == EFFECT_OPENS)
-		return event->attempted || (record->flags & O_TRUNC) ||
-		       (record->marks & JOURNAL_MADE);
+		return event->attempted
+			       ? (record->flags & O_CREAT) || (record->marks & JOURNAL_WAS_THERE)
+			       : (record->flags & O_TRUNC) || (record->marks & JOURNAL_MADE);
 	return op->effect != EFFECT_MAPS;
 }
 

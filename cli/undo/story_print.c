@@ -125,8 +125,7 @@ static void print_file(struct sheet *sheet, const struct story_file *file)
 	sheet_finish(sheet);
 }
 
-/* What an agent did by itself, where a hook reported what that was. */
-static const char *text_of(const struct step *step, char ret_text[STEP_TEXT_BYTES])
+const char *story_text(const struct step *step, char ret_text[STEP_TEXT_BYTES])
 {
 	if (step->kind != STEP_OWN || !step->call || !step->call->tool)
 		return step->text;
@@ -162,7 +161,7 @@ static void print_step(struct sheet *sheet, const struct story_step *step,
 	sheet_cell(sheet, number);
 	sheet_cell(sheet, clock);
 	sheet_cell(sheet, story_status(step, status));
-	name_command(sheet, text_of(step->step, text));
+	name_command(sheet, story_text(step->step, text));
 	sheet_finish(sheet);
 	for (size_t i = 0; i < shown; i++)
 		print_file(sheet, &step->files[i]);

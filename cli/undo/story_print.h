@@ -28,6 +28,10 @@ json_t *story_json(const struct story *story, const struct story_wish *wish);
 /* story_call_json(): the tool call of a step; null: no hook reported one. */
 json_t *story_call_json(const struct step *step);
 
+/* story_text(): what a step is: its command; of an own action the tool and its file, where a hook reported them.  May
+ * return ret_text. */
+const char *story_text(const struct step *step, char ret_text[STEP_TEXT_BYTES]);
+
 /* Words of a row.  story_clock(): UTC, "HH:MM:SS"; ret_day: "YYYY-MM-DD".  story_status(): the exit
  * status, "own", "runs" or "-"; may return ret_text.  story_lines(): "+1 -2", "". */
 void story_clock(uint64_t time_ns, char ret_clock[STORY_WORD_BYTES],

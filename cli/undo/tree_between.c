@@ -42,9 +42,9 @@ static bool has_same_bytes(const struct pack_state *one, const struct pack_state
 }
 
 /* A file was another one when it was next found than a record left it.  That was no external program where an older
- * record tells that it was left as it was found: the later one was inspected first.  What was renamed may have been
- * written by its new name, too: by a writer that the session had open, where the next older record of the file is not
- * that it was closed. */
+ * record tells that it was left as it was found: the later one was inspected first.  What was renamed, or had its
+ * metadata set, may have been written to since: by a writer that the session had open, where the next older record of
+ * the file is not that it was closed. */
 static void judge_edited(const struct tree_walk *walk, const struct tree_record *record)
 {
 	const struct tree_node *made = record->kind == PACK_CREATED
@@ -59,7 +59,7 @@ static void judge_edited(const struct tree_walk *walk, const struct tree_record 
 	bool as_found = is_later && has_same_bytes(&record->before, inode->edited_found);
 	bool is_open = record->kind == PACK_CONTENT || record->kind == PACK_CREATED ||
 		       record->flags & (PACK_SHARED | PACK_MAPPED);
-	if (as_found || (is_open && inode->edited_renamed))
+	if (as_found || (is_open && inode->edited_written_on))
 		inode->edited->external = inode->edited->crosses = false;
 	if (as_found || !is_later)
 		inode->edited = NULL;
@@ -73,7 +73,8 @@ static void mark_external(struct tree_node *node, struct tree_inode *inode,
 		inode->edited = node;
 		inode->edited_at = &left->before;
 		inode->edited_found = found;
-		inode->edited_renamed = left->kind == PACK_RENAMED;
+		inode->edited_written_on = left->kind == PACK_RENAMED ||
+					   left->flags & PACK_UNWRITTEN;
 	}
 	node->external = true;
 }

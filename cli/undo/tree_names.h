@@ -31,7 +31,7 @@ struct tree_inode {
 		*edited; /* tree_between.c: `external`, unless an older record says otherwise */
 	const struct pack_state *edited_at,
 		*edited_found;            /* as it was left; and found at its name next */
-	bool edited_renamed;              /* left by a rename */
+	bool edited_written_on;           /* left by a call that closes no writer */
 	const struct tree_record *unseen; /* tree_unseen.h; NULL: none */
 	bool changed;                     /* a record without an AFTER behind it changed it */
 };

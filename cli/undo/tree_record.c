@@ -80,8 +80,15 @@ struct cursor {
 	bool has_entry;
 };
 
+/* Was it put on record when an undo had read what there was, which began at `since_ns`?  It tells how a file was left
+ * before. */
+static bool is_late(const struct pack_record *record, uint64_t since_ns)
+{
+	return record->kind == PACK_AFTER && record->before.ctime_ns < (int64_t)since_ns;
+}
+
 static int append_until(struct tree_records *records, struct cursor *cursor, uint64_t before,
-			uint32_t operation)
+			uint64_t since_ns, uint32_t operation)
 {
 	for (;;) {
 		if (!cursor->has_entry) {
@@ -90,7 +97,8 @@ static int append_until(struct tree_records *records, struct cursor *cursor, uin
 				return got;
 			cursor->has_entry = true;
 		}
-		if (cursor->entry.record.place >= before)
+		if (cursor->entry.record.place >= before &&
+		    !is_late(&cursor->entry.record, since_ns))
 			return 0;
 		cursor->has_entry = false;
 		if (cursor->entry.record.result == PACK_FAILED && !holds(&cursor->entry.record))
@@ -114,7 +122,7 @@ static int append_operation(struct tree_records *records, const char *directory,
 	packs->operation = number;
 	records->pack_count++;
 	struct cursor cursor = { .reader = &packs->reader };
-	error = append_until(records, &cursor, UINT64_MAX, number);
+	error = append_until(records, &cursor, UINT64_MAX, 0, number);
 	records->damaged += packs->reader.damaged;
 	if (packs->reader.damaged)
 		records->damaged_operation = number;
@@ -146,14 +154,14 @@ static int read_all(struct tree_records *records, const char *directory)
 	for (size_t i = 0; i < count && error == 0; i++) {
 		if (operation_read_head(records->packs[0].reader.directory, numbers[i], &head) < 0)
 			continue;
-		error = append_until(records, &cursor, head.behind_place, 0);
+		error = append_until(records, &cursor, head.behind_place, head.time_ns, 0);
 		if (error == 0)
 			error = append_operation(records, directory, numbers[i],
 						 &records->packs[records->pack_count]);
 	}
 	free(numbers);
 	if (error == 0)
-		error = append_until(records, &cursor, UINT64_MAX, 0);
+		error = append_until(records, &cursor, UINT64_MAX, 0, 0);
 	records->damaged += records->packs[0].reader.damaged;
 	records->damaged_place = records->packs[0].reader.damaged_place;
 	records->dropped_parts = records->packs[0].reader.dropped_parts;

@@ -285,11 +285,8 @@ static int report(const struct undo_run *run, const struct apply_result *result)
 /* No git program may change what the plan changes of git's state. */
 static int lock_git(struct undo_run *run)
 {
-	char owner[sizeof(run->session.undo) + UNDO_LABEL_BYTES];
+	int error = git_locks_acquire(&run->schedule, &run->locks);
 
-	/* one undo of a session at a time: what has this text another one left, which was killed */
-	(void)snprintf(owner, sizeof(owner), "seen undo %s\n", run->session.undo);
-	int error = git_locks_acquire(&run->schedule, owner, &run->locks);
 	if (error == -EAGAIN) {
 		message("nothing was changed: %s is there: a git program is at work, or was killed "
 			"(remove the file then)",
@@ -518,6 +515,7 @@ int undo_run_show(const struct undo_session *session, const struct undo_request 
 		return -ENOMEM;
 	run->request = request;
 	run->session = *session;
+	git_locks_init(session->undo, &run->locks);
 	int error = session_open_directory(AT_FDCWD, session->undo, &run->directory);
 	if (error == 0) {
 		error = show_plan(run, file, ret_changes);
@@ -540,6 +538,7 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 	run->directory = -1;
 	int code = undo_session_find_records(config, name, &run->session);
 	if (code == EXIT_CODE_OK) {
+		git_locks_init(run->session.undo, &run->locks);
 		int error = session_open_directory(AT_FDCWD, run->session.undo, &run->directory);
 		if (error == -ENOENT) {
 			message("session %s keeps nothing for undo: [undo] enable was off, or "

@@ -100,7 +100,11 @@ static bool is_unchanged(const struct pack_state *a, const struct pack_state *b)
 
 /* ---- how they ended ---- */
 
-enum ending { ENDING_MADE, ENDING_NOT_SHOWN };
+enum ending {
+	ENDING_MADE,
+	ENDING_UNDER_WAY, /* the kernel sets a size before the times */
+	ENDING_NOT_SHOWN,
+};
 
 static struct pack_state state_at(const char *path)
 {
@@ -123,6 +127,17 @@ static enum ending ending_of_open(const struct supervision *supervision,
 	return proc_has_open(target->pid, now.dev, now.ino) ? ENDING_MADE : ENDING_NOT_SHOWN;
 }
 
+static enum ending ending_of_truncate(const struct kept_call *kept, const struct pack_state *now)
+{
+	bool has_other_size = kept->was.size_bytes != kept->call.amount;
+
+	if (now->size_bytes != kept->call.amount && is_unchanged(now, &kept->was))
+		return ENDING_NOT_SHOWN;
+	return has_other_size && is_same(now, &kept->was) && now->ctime_ns == kept->was.ctime_ns
+		       ? ENDING_UNDER_WAY
+		       : ENDING_MADE;
+}
+
 static enum ending ending_of(const struct supervision *supervision, const struct target *target,
 			     const struct kept_call *kept)
 {
@@ -140,9 +155,7 @@ static enum ending ending_of(const struct supervision *supervision, const struct
 		now = state_at(kept->other);
 		return is_same(&now, &kept->was) ? ENDING_NOT_SHOWN : ENDING_MADE;
 	case OPERATION_TRUNCATE:
-		return is_unchanged(&now, &kept->was) && now.size_bytes != kept->call.amount
-			       ? ENDING_NOT_SHOWN
-			       : ENDING_MADE;
+		return ending_of_truncate(kept, &now);
 	case OPERATION_METADATA:
 	case OPERATION_METADATA_OF_DESCRIPTOR:
 		return now.ctime_ns == kept->was.ctime_ns ? ENDING_NOT_SHOWN : ENDING_MADE;
@@ -226,11 +239,11 @@ void kept_call_complete(const struct supervision *supervision, struct target *ta
 		struct kept_call *kept = *at;
 		bool is_sure = !tid || tid == kept->tid;
 		enum ending ending = ending_of(supervision, target, kept);
-		if (ending == ENDING_NOT_SHOWN && !is_sure) {
+		if (ending != ENDING_MADE && !is_sure) {
 			at = &kept->next;
 			continue;
 		}
-		if (ending == ENDING_MADE || is_taken_for_made(kept))
+		if (ending != ENDING_NOT_SHOWN || is_taken_for_made(kept))
 			finish_made(&keeper, kept);
 		else
 			finish_failed(&keeper, kept);

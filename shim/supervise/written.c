@@ -161,6 +161,8 @@ static void record(const struct segment *segment, const struct written *file,
 		.process = file->process,
 		.pid = file->pid,
 		.flags = is_known && file->is_continued ? PACK_CONTINUED : 0,
+		.boundary =
+			file->boundary, /* a process closes its files when it has ended: behind the next one */
 		.before = *state,
 		.path = file->path,
 	};
@@ -354,8 +356,12 @@ void written_opened(const struct segment *segment, const char *path, uint64_t in
 	(void)pthread_mutex_lock(&files.lock);
 	read_events(segment);
 	struct written *file = *find(path);
-	if (file && file->opens && !file->ino)
+	if (file && file->opens && !file->ino) {
+		struct pack_state state;
 		file->ino = ino;
+		if (file->is_new && state_of(file, &state)) /* there is nothing to go back to */
+			kept_note(segment, kept_key(&state));
+	}
 	if (file)
 		complete(file);
 	if (file && file->opens && file->watch < 0) { /* its close will not be seen */

@@ -1,6 +1,7 @@
 """What an agent's hook reports of prompts and tool calls: events of the journal, and steps of the story."""
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -101,6 +102,10 @@ hook("PostToolUse", "Write", "t7", prompt=None); hook("PostToolUse", "Write", "t
                 self.assertIn(words, self.seen(command, "--session", "s", "--since", word, code=code).stderr.decode())
         blame = self.json("blame", "a", "--session", "s")
         self.assertEqual([blame["origins"][origin]["tool_call"]["prompt_number"] for origin in blame["lines"]], [1, 2])
+        for name, lines in (("a", ["1 TIME p1 Edit /w/a 1) more", "3 TIME p2 Edit /w/a 2) more", "", "p1 > make two files", "p2 > make another"]),
+                            ("b", ["2 TIME p1 Bash true && eval 'echo x > b' 1) x", "4 TIME p2 Bash true && eval 'echo y >> b 2) y", "", "p1 > make two files", "p2 > make another"])):
+            text = re.sub(r"\d\d:\d\d:\d\d", "TIME", self.seen("blame", name, "--session", "s", code=0).stdout.decode())
+            self.assertEqual([" ".join(line.split()) for line in text.splitlines()], lines)
         self.seen("undo", "--session", "s", "--since", "p3", code=0)
         self.assertEqual(sorted(name for name in os.listdir(self.work) if len(name) == 1), ["a", "b"])
         self.seen("undo", "--session", "s", "--since", "make another", code=0)

@@ -2,6 +2,7 @@
 
 SEEN_TEST_UNDO_SEED, SEEN_TEST_UNDO_COMMANDS and SEEN_TEST_UNDO_STEPS (of a session) in the environment choose another run.
 """
+import json
 import os
 import time
 import unittest
@@ -49,9 +50,11 @@ class Round:
                 self.now = self.reader.read()
 
     def write(self, agent):
-        """The agent's own action; it is a step where something was done."""
+        """The agent's own action; it is a step where something was done, or tried as far as a supervisor knows."""
         how = self.random.choice(WAYS)
         file = self.random.choice(self.maker.files() or ["new"])
+        if VIA != "preload" and not os.access(self.session.path(file), os.W_OK):
+            return False
         words = {"path": self.session.path(file), "data": "own %d\n" % len(self.steps) * self.random.randrange(1, 100), "how": how}
         if agent.ask(do="write", **words)["errno"]:
             return False
@@ -325,6 +328,35 @@ class FoundLater(unittest.TestCase):
         self.assertEqual(difference({**after, b"b": before[b"b"]}, tree(self.session.workspace)), [])
         self.assertUndone(after, command="redo")
         self.assertUndone(before, "--all", "--times")
+
+    def test_file_that_a_step_made_is_cut_off_behind_its_mode(self):
+        """As sqlite3 does with its journal: the file is open all the time."""
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("""python3 -I -S -c "import os; f = os.open('a', os.O_RDWR | os.O_CREAT); os.fchmod(f, 0o640); os.close(os.open('/dev/null', 0)); os.write(f, b'x' * 512); os.ftruncate(f, 0); os.close(f)" """)
+        agent.close()
+        self.assertUndone(before, "--all", "--times")
+
+    def test_file_that_the_step_has_open_when_it_ends(self):
+        """A process closes its files when it has ended."""
+        self.session.write("c", b"before")
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("echo 1 > c; exec 7>> c; echo a >&7; mv c d; echo b >&7")
+        agent.shell("true")
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertUndone(before, "--all", "--times")
+        self.assertUndone(after, command="redo")
+
+    def test_own_action_that_failed_is_no_step(self):
+        agent = self.session.agent()
+        agent.shell("echo a > a")
+        self.assertEqual(agent.ask(do="write", path=self.session.path("missing"), data="x", how="in_place")["errno"], 2)
+        agent.shell("echo b > b")
+        agent.close()
+        steps = json.loads(self.seen("story", "--json").stdout)["steps"]
+        self.assertEqual([step["kind"] for step in steps], ["command", "command"])
 
     def test_step_whose_file_a_later_one_removed(self):
         self.session.write("a", b"a")

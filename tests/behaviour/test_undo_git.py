@@ -301,6 +301,7 @@ class Locks(GitCase):
         for words in ("--last",), ("--all",):
             for name in ("HEAD", "index", "packed-refs"):
                 self.session.write(".git/%s.lock" % name, text)
+            self.assertNotIn("is left as it is", self.seen(0, "undo", "--dry-run", *words))
             self.seen(0, "undo", *words)
             self.assertEqual(self.git("ls .git/*.lock 2> /dev/null"), "")
         self.assertEqual(self.head(), before)

@@ -139,7 +139,9 @@ static void start_draft(const struct segment *segment, const struct pack_note *n
 		.reason = (uint8_t)note->reason,
 		.what = (uint8_t)note->what,
 		.time_realtime_ns = sys_realtime_ns(),
-		.boundary = __atomic_load_n(&segment->header->undo_boundary, __ATOMIC_RELAXED),
+		.boundary = note->boundary ? note->boundary
+					   : __atomic_load_n(&segment->header->undo_boundary,
+							     __ATOMIC_RELAXED),
 		.process = note->process,
 		.pid = note->pid,
 		.flags = flags,

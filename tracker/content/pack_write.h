@@ -24,6 +24,7 @@ struct pack_note {
 	uint32_t what, flags;
 	uint32_t process, pid;
 	uint64_t amount;
+	uint64_t boundary; /* 0: this one; AFTER: at which the writer's file was kept last */
 	struct pack_state before;
 	const char *path;
 	const char *other; /* NULL: none */
