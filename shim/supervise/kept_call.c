@@ -87,9 +87,10 @@ bool kept_call_note(struct target *target, pid_t tid, struct call *call,
 	return true;
 }
 
+/* Numbers are given anew. */
 static bool is_same(const struct pack_state *a, const struct pack_state *b)
 {
-	return a->ino == b->ino && a->dev == b->dev;
+	return a->ino == b->ino && a->dev == b->dev && a->creation_ns == b->creation_ns;
 }
 
 static bool is_unchanged(const struct pack_state *a, const struct pack_state *b)
