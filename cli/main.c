@@ -23,9 +23,11 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/help.h"
+#include "cli/base/help_json.h"
 #include "cli/base/mapped.h"
 #include "cli/base/message.h"
 #include "cli/command.h"
+#include "cli/commit.h"
 #include "config/nearest.h"
 
 struct command {
@@ -82,6 +84,33 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+/* What help_divert() left of the command that was asked last. */
+static const struct options *asked_options;
+
+static void keep_options(const struct options *options)
+{
+	asked_options = options;
+}
+
+/* `seen help --json`, for manual pages, completions and other programs: seen/help/1. */
+static int print_json(void)
+{
+	json_t *commands = json_array();
+
+	help_divert(keep_options);
+	for (int i = 0; i < COMMAND_COUNT; i++) {
+		char *words[] = { (char *)ALL[i].name, (char *)"--help", NULL };
+		asked_options = NULL;
+		(void)ALL[i].call(2, words);
+		if (!ALL[i].hidden && asked_options)
+			(void)json_array_append_new(
+				commands,
+				help_json_command(ALL[i].name, ALL[i].summary, asked_options));
+	}
+	help_divert(NULL);
+	return help_json_print(SEEN_VERSION, commands);
+}
+
 static int unknown(const char *word)
 {
 	if (word[0] == '-') {
@@ -117,6 +146,8 @@ static int help(int argc, char **argv)
 		help_options();
 		return EXIT_CODE_OK;
 	}
+	if (strcmp(argv[1], "--json") == 0)
+		return print_json();
 	const struct command *command = find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);
@@ -133,7 +164,7 @@ int main(int argc, char **argv)
 	const char *word = argv[1];
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ||
 	    strcmp(word, "version") == 0) {
-		(void)printf("seen %s\n", SEEN_VERSION);
+		(void)printf("seen %s (commit %s)\n", SEEN_VERSION, SEEN_COMMIT);
 		return message_exit_code(EXIT_CODE_OK);
 	}
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

@@ -15,6 +15,8 @@ test_packages="$unit_packages python3 git strace bubblewrap busybox-static perl 
 view_packages="
 behaviour|bench python3-jsonschema
 behaviour.report_html chromium
+behaviour.packages binutils dpkg-dev lintian rpm
+behaviour.completions zsh fish mandoc shellcheck
 behaviour.top tmux
 behaviour.attest openssl openssh-client
 behaviour.requests_search ripgrep ugrep
@@ -61,6 +63,7 @@ package_present() {
 	musl-tools) command -v musl-gcc ;;
 	gnuplot-nox) command -v gnuplot ;;
 	binutils) command -v nm ;;
+	dpkg-dev) command -v dpkg-source ;;
 	ripgrep) command -v rg ;;
 	vim-tiny) command -v vim || command -v vim.tiny ;;
 	xz-utils) command -v xz ;;
@@ -130,13 +133,21 @@ install_packages() {
 	return 1
 }
 
-# cmake_is_new_enough: returns 1, having said what to do, where it is older than CMakeLists.txt asks for.
+presets_cmake=3.25 # reads CMakePresets.json
+
+# cmake_is VERSION: is it that or newer?  Sets cmake_version.
+cmake_is() {
+	cmake_version=$(cmake --version 2>/dev/null | sed -nE '1s/^[^0-9]*([0-9]+(\.[0-9]+)*).*/\1/p')
+	[ "$(printf '%s\n' "$1" "$cmake_version" | sort -V | head -n 1)" = "$1" ]
+}
+
+# cmake_is_new_enough PRESET: returns 1, having said what to do, where it is older than CMakeLists.txt asks for; and than presets do,
+# but for release.
 cmake_is_new_enough() {
-	local has needs
-	has=$(cmake --version 2>/dev/null | sed -nE '1s/^[^0-9]*([0-9]+(\.[0-9]+)*).*/\1/p')
-	needs=$(sed -nE 's/^cmake_minimum_required\(VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
-	[ "$(printf '%s\n' "$needs" "$has" | sort -V | head -n 1)" != "$needs" ] || return 0
-	say "cmake ${has:-(of no version)} is too old: seen needs $needs or newer; take it from cmake.org, a backport, or by: pip install cmake"
+	local needs=$presets_cmake
+	[ "$1" != release ] || needs=$(sed -nE 's/^cmake_minimum_required\(VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
+	cmake_is "$needs" && return 0
+	say "cmake ${cmake_version:-(of no version)} is too old: seen needs $needs or newer; take it from cmake.org, a backport, or by: pip install cmake"
 	return 1
 }
 
@@ -163,7 +174,7 @@ show_progress() {
 build() {
 	local preset=$1 log=$root/build/$1.log
 	shift
-	cmake_is_new_enough || return 1
+	cmake_is_new_enough "$preset" || return 1
 	mkdir -p "$root/build"
 	(
 		set -o pipefail
@@ -179,7 +190,9 @@ build_locked() {
 	local preset=$1 directory=$root/build/$1 configure=()
 	shift
 	cd "$root" || return 1
-	if [ ! -e "$directory/build.ninja" ] || [ CMakePresets.json -nt "$directory/build.ninja" ] ||
+	if ! cmake_is "$presets_cmake"; then # a release build, as the preset has it
+		configure=(cmake -G Ninja -S "$root" -B "$directory" -DCMAKE_BUILD_TYPE=Release)
+	elif [ ! -e "$directory/build.ninja" ] || [ CMakePresets.json -nt "$directory/build.ninja" ] ||
 		[ "${configure_always-}" = yes ]; then
 		configure=(cmake --preset "$preset")
 	fi

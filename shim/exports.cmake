@@ -5,7 +5,7 @@
 #   cmake -D HOOKS=hooks.def -D NM=nm -D LIBRARY=libseen.so -P exports.cmake
 #       fails unless the library exports exactly these names
 
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.18)
 
 # Without its comments.  A regular expression of CMake's has no "shortest match": /*, then anything
 # but */, then */.
@@ -37,7 +37,10 @@ if(OUTPUT)
 endif()
 
 execute_process(COMMAND "${NM}" -D --defined-only --format=posix "${LIBRARY}"
-	OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+	OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
+if(failed)
+	message(FATAL_ERROR "${NM}: ${failed}")
+endif()
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
 list(TRANSFORM symbols REPLACE "[ @].*" "")
 set(missing ${names})

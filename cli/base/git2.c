@@ -3,20 +3,37 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#define TEXT(number) #number
-#define NAME(major, minor) "libgit2.so." TEXT(major) "." TEXT(minor)
+_Static_assert(LIBGIT2_VER_MAJOR == 1 && GIT_MERGE_FILE_OPTIONS_VERSION == 1 &&
+		       GIT_MERGE_FILE_INPUT_VERSION == 1,
+	       "the forms that each release of MINORS has");
+
+enum { MINOR_FIRST = 1, MINOR_LAST = 9 };
 
 const char *git2_name(void)
 {
-	return NAME(LIBGIT2_VER_MAJOR, LIBGIT2_VER_MINOR);
+	return "libgit2 1.1 to 1.9 (libgit2.so.1.*)";
+}
+
+/* The newest that is there; NULL: none. */
+static void *open_library(void)
+{
+	char name[32];
+	void *handle = NULL;
+
+	for (int minor = MINOR_LAST; !handle && minor >= MINOR_FIRST; minor--) {
+		(void)snprintf(name, sizeof(name), "libgit2.so.1.%d", minor);
+		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	}
+	return handle;
 }
 
 const struct git2 *git2_load(void)
 {
 	static struct git2 git2;
 	static const struct git2 *loaded;
-	void *handle = loaded ? NULL : dlopen(git2_name(), RTLD_NOW | RTLD_LOCAL);
+	void *handle = loaded ? NULL : open_library();
 
 	if (!handle)
 		return loaded;

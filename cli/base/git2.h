@@ -1,6 +1,6 @@
 /*
- * libgit2's three-way merge of texts, loaded when it is needed: of another version than the program
- * was built with it is not taken.
+ * libgit2's three-way merge of texts, loaded when it is needed.  Each release of libgit2 has a name
+ * of its own; these functions and their structures are the same in 1.1 to 1.9, which are tried.
  */
 #ifndef SEEN_CLI_GIT2_H
 #define SEEN_CLI_GIT2_H
@@ -23,7 +23,7 @@ struct git2 {
 /* git2_load(): until the program ends.  NULL: it is not there; dlerror(3) says why. */
 const struct git2 *git2_load(void);
 
-/* git2_name(): of the library that is loaded; static. */
+/* git2_name(): what a person is asked to install; static. */
 const char *git2_name(void);
 
 #endif

@@ -104,11 +104,22 @@ static const char *other_name(const struct options *options, int i)
 		       : NULL;
 }
 
+static void (*diverted)(const struct options *options);
+
+void help_divert(void (*receive)(const struct options *options))
+{
+	diverted = receive;
+}
+
 void help_command(const struct options *options)
 {
 	char left[80];
 	int left_width = (int)strlen("--help");
 
+	if (diverted) {
+		diverted(options);
+		return;
+	}
 	for (int i = 0; i < options->spec_count; i++) {
 		const struct option_spec *spec = &options->specs[i];
 		if (!spec->help)

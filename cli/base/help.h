@@ -25,6 +25,10 @@ void help_list(FILE *file, const struct help_entry *entries, size_t count);
  * options, and where the options of configuration are. */
 void help_command(const struct options *options);
 
+/* help_divert(): from now on help_command() hands the table to `receive`, and prints nothing; NULL:
+ * it prints again. */
+void help_divert(void (*receive)(const struct options *options));
+
 /* help_options(): prints the options of configuration, which every command takes. */
 void help_options(void);
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "cli/base/error_name.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/guard/guard.h"
@@ -160,7 +161,7 @@ const char *event_metadata_kind(uint32_t kind)
 
 const char *event_error_name(int error, char *ret_text)
 {
-	const char *name = strerrorname_np(error);
+	const char *name = error_name(error);
 	if (name)
 		return name;
 	(void)snprintf(ret_text, EVENT_ERROR_BYTES, "errno %d", error);

@@ -174,30 +174,30 @@ static void apply(struct missed_search *search, const struct touched *directory)
 	}
 }
 
-/* What twalk_r(3) is given. */
-struct question {
+/* What twalk(3) asks of each; it hands over no argument, and twalk_r(3) is in glibc alone, since 2.30. */
+static struct question {
 	const struct applying *applying;
 	bool is_given;
-};
+} question;
 
-static void ask(const void *node, VISIT visit, void *data)
+static void ask(const void *node, VISIT visit, int depth)
 {
 	const struct recorded_file *known = *(const struct recorded_file *const *)node;
-	struct question *question = data;
 
+	(void)depth;
 	if (visit != postorder && visit != leaf)
 		return;
-	bool is_it = strcmp(known->path, question->applying->row.path) == 0 ||
-		     (known->ino && known->ino == question->applying->ino &&
-		      known->dev == question->applying->dev);
-	question->is_given = question->is_given || is_it;
+	bool is_it = strcmp(known->path, question.applying->row.path) == 0 ||
+		     (known->ino && known->ino == question.applying->ino &&
+		      known->dev == question.applying->dev);
+	question.is_given = question.is_given || is_it;
 }
 
 /* Was one given, by whichever name? */
 static bool is_given(const struct missed_search *search, const struct applying *applying)
 {
-	struct question question = { .applying = applying };
-	twalk_r(search->known, ask, &question);
+	question = (struct question){ .applying = applying };
+	twalk(search->known, ask);
 	return question.is_given;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/error_name.h"
 #include "cli/base/text.h"
 #include "cli/journal/events.h"
 #include "cli/report/report_html_blame.h"
@@ -102,7 +103,7 @@ static json_t *words(const struct packed_counts *counts)
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		(void)json_array_append_new(roles, json_string(role_name(role)));
 	for (int error = 0; error < ERRORS_MAX; error++) {
-		const char *name = error ? strerrorname_np(error) : NULL;
+		const char *name = error_name(error);
 		(void)json_array_append_new(errors, json_string(name ? name : ""));
 	}
 	(void)json_object_set_new(object, "ops", ops);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -145,10 +144,10 @@ static void detach(const int *kept, int count)
 	/* kept in rising order */
 	for (int i = 0; i < count; i++) {
 		if ((unsigned)kept[i] > first)
-			(void)close_range(first, (unsigned)kept[i] - 1, 0);
+			(void)sys_call3(SYS_close_range, first, (long)kept[i] - 1, 0);
 		first = (unsigned)kept[i] + 1;
 	}
-	(void)close_range(first, ~0U, 0);
+	(void)sys_call3(SYS_close_range, first, (long)UINT32_MAX, 0);
 }
 
 /* Reports stops of the command, and its end: then true.  now: does not wait for that. */

@@ -17,13 +17,7 @@
 
 #include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
-
-#ifndef SYS_landlock_restrict_self /* Linux 5.13: the same number on all machines */
-#define SYS_landlock_restrict_self 446
-#endif
-#ifndef SYS_fchmodat2 /* Linux 6.6: likewise */
-#define SYS_fchmodat2 452
-#endif
+#include "tracker/sys/numbers.h"
 
 /* What opens, and calls about two names, may ask the rules: call_rules(). */
 enum {

@@ -3,7 +3,6 @@
  * operation (stations.h).
  */
 #include <errno.h>
-#include <linux/close_range.h>
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>

@@ -3,7 +3,6 @@
  * open, read, name and start things too.  The real call first; then what it means, as in the
  * function of that name.
  */
-#include <linux/close_range.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>

@@ -66,9 +66,21 @@ static char **array_of(const struct large *large)
 	return large < larges + LARGE_ARRAYS ? large_arrays[large - larges] : largest_array;
 }
 
+/* gcc has the builtin for x86 since 11. */
+static uintptr_t thread_pointer(void)
+{
+#if defined(__x86_64__)
+	uintptr_t self;
+	__asm__("movq %%fs:0, %0" : "=r"(self));
+	return self;
+#else
+	return (uintptr_t)__builtin_thread_pointer();
+#endif
+}
+
 static struct large *large_acquire(int variables)
 {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t self = thread_pointer();
 
 	for (int i = variables > LARGE_VARIABLES ? LARGE_ARRAYS : 0; i <= LARGE_ARRAYS; i++) {
 		uintptr_t owner = 0;
@@ -83,7 +95,7 @@ static struct large *large_acquire(int variables)
 
 void launch_resumed(void)
 {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t self = thread_pointer();
 
 	for (int i = 0; i <= LARGE_ARRAYS; i++)
 		if (__atomic_load_n(&larges[i].owner, __ATOMIC_RELAXED) == self &&

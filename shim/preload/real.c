@@ -186,14 +186,21 @@ static const ElfW(Sym) * find(const struct exports *exports, const char *name)
 	return exports->gnu_hash ? find_by_gnu_hash(exports, name) : find_by_hash(exports, name);
 }
 
+/* Before 2.34 glibc has it in a library of its own, which is not to be loaded into each program for this: weak. */
+extern __typeof__(dlsym) dlsym __attribute__((weak));
+
+static void *dlsym_next(const char *name)
+{
+	return dlsym ? dlsym(RTLD_NEXT, name) : NULL;
+}
+
 /* What dlsym(RTLD_NEXT) finds, without the loader's lock, and without an error for dlerror(). */
 static void *next_of(const char *name)
 {
 	const struct link_map *object = find_object();
 
 	if (!object)
-		return dlsym(RTLD_NEXT,
-			     name); /* musl's loader takes a lock, and that is all there is */
+		return dlsym_next(name); /* musl's loader takes a lock, and that is all there is */
 	const struct link_map *last = __atomic_load_n(&last_object, __ATOMIC_RELAXED);
 	while (object != last) {
 		struct exports exports;
@@ -204,8 +211,7 @@ static void *next_of(const char *name)
 		if (!symbol)
 			continue;
 		if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-			return dlsym(RTLD_NEXT,
-				     name); /* chosen by the processor: none of libc's is */
+			return dlsym_next(name); /* chosen by the processor: none of libc's is */
 		uintptr_t base = symbol->st_shndx == SHN_ABS ? 0 : object->l_addr;
 		return (void *)(base + symbol->st_value);
 	}

@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/close_range.h>
 #include <mntent.h>
 #include <pty.h>
 #include <spawn.h>
@@ -29,6 +30,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include <utmp.h>
+
+/* glibc has them since 2.34; a library that was built with an older one is loaded into programs that call them, too. */
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2) /* linux/close_range.h since 5.11 */
+#endif
+int close_range(unsigned first, unsigned last, int flags);
+void closefrom(int first);
+int execveat(int directory, const char *path, char *const *argv, char *const *envp, int flags);
 
 /* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal
  * names). */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim/start/request.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	NAP_MS = 5,
@@ -151,7 +151,7 @@ static void become_guardian(int queue)
 	for (int signal = 1; signal < NSIG; signal++)
 		(void)sigaction(signal, &action, NULL);
 	(void)dup2(queue, QUEUE);
-	(void)close_range(QUEUE + 1, ~0U, 0);
+	(void)sys_call3(SYS_close_range, QUEUE + 1, (long)UINT32_MAX, 0);
 }
 
 static void add(struct guardian *guardian, int fd, bool is_connection)

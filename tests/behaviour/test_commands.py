@@ -1,4 +1,5 @@
 """The program by hand: help, versions, misspelt words, exit codes of wrong usage."""
+import json
 import re
 import subprocess
 import unittest
@@ -65,7 +66,23 @@ class Commands(Case):
 
     def test_version(self):
         for word in ("--version", "-V", "version"):
-            self.assertRegex(self.seen(word, code=0).stdout.decode(), r"\Aseen \d+\.\d+\.\d+\n\Z")
+            self.assertRegex(self.seen(word, code=0).stdout.decode(), r"\Aseen \d+\.\d+\.\d+ \(commit ([0-9a-f]{12}(-modified)?|not known)\)\n\Z")
+
+    def test_help_for_programs(self):
+        """`seen help --json` has what `seen help` prints, of each command and of all."""
+        document = json.loads(self.seen("help", "--json", code=0).stdout)
+        self.validate_by("help.schema.json", [document])
+        self.assertEqual([command["name"] for command in document["commands"]], COMMANDS)
+        for command in document["commands"]:
+            text = self.seen("help", command["name"], code=0).stdout.decode()
+            self.assertEqual(text.split("\n")[0], "usage: seen " + command["usage"])
+            self.assertEqual(" ".join(text.split("\n\n")[1].split()), " ".join(command["text"].split()))
+            named = re.findall(r"(?<![\w`-])--?[a-z][a-z-]*(?= |\n|,)", text.split("\n\n")[2])
+            for option in command["options"]:
+                self.assertIn(option["name"], named)
+        flags = re.findall(r"(?m)^  (--?[a-z-]+)", self.seen("help", "options", code=0).stdout.decode())
+        self.assertEqual([option["name"] for option in document["options"]], ["--help", *flags])
+
 
     def test_misspelt_command(self):
         for wrong, right in (("statsu", "status"), ("file", "files"), ("forgt", "forget"), ("doctr", "doctor"),

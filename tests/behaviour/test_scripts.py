@@ -56,11 +56,21 @@ class Scripts(Case):
         self.assertEqual(self.lib("package_present nowhere")[0], 1)
 
     def test_a_cmake_that_is_too_old(self):
-        for version, code in (("3.18.4", 1), ("3.9", 1), ("3.25.1", 0), ("3.25", 0), ("4.0.2", 0)):
+        for preset, needs, version, code in (("release", "3.18", "3.16.3", 1), ("release", "3.18", "3.9", 1), ("release", "3.18", "3.18.4", 0),
+                                             ("release", "3.18", "3.22.1", 0), ("release", "3.18", "4.0.2", 0), ("dev", "3.25", "3.22.1", 1),
+                                             ("dev", "3.25", "3.25.1", 0), ("dev", "3.25", "3.25", 0)):
             self.tool("cmake", f"echo cmake version {version}")
-            got, out, said = self.lib("cmake_is_new_enough")
+            got, out, said = self.lib(f"cmake_is_new_enough {preset}")
             self.assertEqual((got, out, said.count("\n")), (code, "", code), version)
-            self.assertEqual(f"cmake {version} is too old: seen needs 3.25 or newer" in said, code == 1)
+            self.assertEqual(f"cmake {version} is too old: seen needs {needs} or newer" in said, code == 1)
+
+    def test_a_cmake_without_presets(self):
+        """A release build is configured without them."""
+        self.tool("cmake", 'case $1 in --version) echo cmake version 3.18.4 ;; *) echo "cmake $*" ;; esac')
+        code, out, said = self.lib("root=$HOME; build_locked release programs")
+        home = self.home
+        self.assertEqual((code, out, said), (0, f"cmake -G Ninja -S {home} -B {home}/build/release -DCMAKE_BUILD_TYPE=Release\n"
+                                                f"cmake --build {home}/build/release --target programs\n", ""))
 
     def test_a_build_shows_that_it_goes_on(self):
         steps = "echo configured; echo '[1/9] one'; IFS= read -rt 3.1 <> <(:) || :; echo '[2/9] two'; echo '[3/9] three'"

@@ -16,6 +16,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "tracker/sys/numbers.h"
+
 #if defined(__clang_analyzer__)
 /* It does not see that the kernel writes through pointers. */
 long sys_call6(long number, long a, long b, long c, long d, long e, long f);

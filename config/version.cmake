@@ -1,0 +1,37 @@
+# What is built: its version, by the newest tag vX.Y.Z behind the commit, and its commit.
+#
+#   include(config/version.cmake)                                  sets seen_version; without git or such a tag it is left as it was
+#   cmake -DSOURCE=DIR -DOUTPUT=HEADER -P config/version.cmake     writes SEEN_COMMIT: at each build, since commits come between them
+#
+# In an archive that git made (a forge's download) both are in commit.txt, where git fills them in.
+
+# seen_git(RESULT DIRECTORY WORD...): what git prints; empty where it is no repository, or one that an unpacked archive lies in.
+function(seen_git result directory)
+	set(printed "")
+	execute_process(COMMAND git -C "${directory}" rev-parse --show-toplevel OUTPUT_VARIABLE top ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+	get_filename_component(directory "${directory}" REALPATH)
+	if(top STREQUAL directory)
+		execute_process(COMMAND git -C "${directory}" ${ARGN} OUTPUT_VARIABLE printed ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+	endif()
+	set(${result} "${printed}" PARENT_SCOPE)
+endfunction()
+
+if(OUTPUT)
+	file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/commit.txt" commit REGEX "^[0-9a-f]+$")
+	seen_git(described "${SOURCE}" describe --always --dirty=-modified --abbrev=12 "--exclude=*")
+	if(described)
+		set(commit "${described}")
+	elseif(NOT commit)
+		set(commit "not known")
+	endif()
+	file(WRITE "${OUTPUT}.new" "/* Written by config/version.cmake at each build. */\n#define SEEN_COMMIT \"${commit}\"\n")
+	execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different "${OUTPUT}.new" "${OUTPUT}")
+else()
+	file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/commit.txt" tag REGEX "^v[0-9]")
+	if(NOT tag)
+		seen_git(tag "${CMAKE_CURRENT_LIST_DIR}/.." describe --tags --match "v[0-9]*")
+	endif()
+	if(tag MATCHES "^v([0-9]+\\.[0-9]+\\.[0-9]+)(-[0-9]+-g[0-9a-f]+)?$")
+		set(seen_version ${CMAKE_MATCH_1})
+	endif()
+endif()

@@ -1,0 +1,225 @@
+"""Packages (packaging/, scripts/package) of this build: what is in them, that what they install works and goes again.
+
+Each is installed below a directory.  test_systems_long.py builds packages for many systems and installs them in roots of those.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from driver import BUILD, DEADLINE, SANITIZED, SOURCE, Case
+
+MACHINE = os.uname().machine
+VERSION = "1.2.3"
+STATIC = 'extern int puts(const char *); int main(int argc, char **argv) { return puts(argc > 1 ? argv[1] : "static") < 0; }\n'
+needs = {name: unittest.skipUnless(shutil.which(name), f"no {name}") for name in ("dpkg-deb", "dpkg", "rpmbuild", "rpm", "lintian", "bwrap", "musl-gcc")}
+
+
+def run(*words, **more):
+    more.setdefault("check", True)
+    return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=DEADLINE, **more)
+
+
+def install(prefix, manifest=os.devnull, **variables):
+    """Installs this build; the list of what it installed goes to `manifest`, and another one that the build directory has stays."""
+    own, kept = BUILD / "install_manifest.txt", BUILD / f"install_manifest.{os.getpid()}"
+    if own.exists():
+        own.rename(kept)
+    try:
+        run("cmake", "--install", BUILD, "--prefix", prefix, "--strip", env={**os.environ, **variables})
+        pathlib.Path(manifest).write_text(own.read_text())
+    finally:
+        own.unlink(missing_ok=True)
+        if kept.exists():
+            kept.rename(own)
+
+
+@unittest.skipIf(SANITIZED, "what is installed is not sanitized")
+class Packages(Case):
+    """The tree is installed once for all tests."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="seen-packages-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        cls.tree = cls.shared / "tree"
+        cls.environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "DEBFULLNAME": "A Packager", "DEBEMAIL": "packager@debian.org"}
+        install("/usr", DESTDIR=str(cls.tree))
+
+    def package(self, *formats, output=None, static=None):
+        """Makes packages; the path of the last."""
+        done = run(SOURCE / "packaging/packages.py", "--tree", self.tree, "--arch", MACHINE, "--version", VERSION, "--output", output or self.top / "out",
+                   *(("--static", static) if static else ()), *formats, env=self.environment)
+        return pathlib.Path(done.stdout.split()[-1])
+
+    @classmethod
+    def made_deb(cls):
+        """One for all tests that change nothing of it."""
+        if not (cls.shared / "SHA256SUMS").exists():
+            cls.package(cls, "deb", output=cls.shared)
+        return next(cls.shared.glob("*.deb"))
+
+    def static(self):
+        (self.top / "static.c").write_text(STATIC)
+        run("musl-gcc", "-static", "-o", self.top / "static-program", self.top / "static.c")
+        return self.top / "static-program"
+
+    def works(self, prefix):
+        """What lies below the prefix does what it is for: the scripted agent's second cat is a notice, a removed file comes back."""
+        self.assertRegex(run(prefix / "bin/seen", "--version").stdout, r"^seen \d+\.\d+\.\d+ \(")
+        env = {**self.env, "XDG_CONFIG_HOME": str(self.top / "none")}
+        done = run(prefix / "lib/seen/seen-demo-agent", env=env, cwd=self.work)
+        self.assertIn("[File previously read: notes.txt", done.stdout)
+        self.assertIn("15 processes observed, 0 not", done.stdout)
+        name = "s" + str(len(list((self.home / ".local/state/seen").glob("s*"))))
+        (self.work / "kept").write_text("content\n")
+        run(prefix / "bin/seen", "run", "--session", name, "--", "rm", "kept", env=env, cwd=self.work)
+        self.assertFalse((self.work / "kept").exists())
+        run(prefix / "bin/seen", "undo", "--session", name, "--all", env=env, cwd=self.work)
+        self.assertEqual((self.work / "kept").read_text(), "content\n")
+
+    def names(self, directory):
+        return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir() or path.is_symlink())
+
+    @needs["dpkg-deb"]
+    def test_deb(self):
+        package = self.made_deb()
+        fields = dict(line.split(": ", 1) for line in run("dpkg-deb", "-f", package).stdout.splitlines() if re.match(r"[A-Z][\w-]*: ", line))
+        self.assertEqual((fields["Package"], fields["Version"], fields["Maintainer"]), ("seen", VERSION + "-1", "A Packager <packager@debian.org>"))
+        newest = max(re.findall(r"GLIBC_([\d.]+)", run("objdump", "-T", self.tree / "usr/bin/seen", self.tree / "usr/lib/seen/libseen.so").stdout),
+                     key=lambda version: tuple(map(int, version.split("."))))
+        self.assertIn(f"libc6 (>= {newest})", fields["Depends"])
+        for line in run("dpkg-deb", "-c", package).stdout.splitlines():
+            self.assertRegex(line, r"^(drwxr-xr-x|-rw-r--r--|-rwxr-xr-x) root/root ")
+        root = self.top / "root"
+        run("dpkg-deb", "-x", package, root)
+        self.works(root / "usr")
+        for page in ("seen", "seen-run", "seen-undo"):
+            self.assertIn(f"usr/share/man/man1/{page}.1.gz", self.names(root))
+
+    @needs["dpkg"]
+    @unittest.skipIf(os.geteuid() != 0, "dpkg installs for root")
+    def test_deb_is_installed_and_removed(self):
+        package, root = self.made_deb(), self.top / "root"
+        for name in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "etc"):
+            (root / name).mkdir(parents=True)
+        for name in ("var/lib/dpkg/status", "var/lib/dpkg/available"):
+            (root / name).touch()
+        before = set(self.names(root))
+        run("dpkg", f"--root={root}", "--force-depends", "-i", package)
+        self.works(root / "usr")
+        run("dpkg", f"--root={root}", "-P", "seen")
+        left = {name for name in set(self.names(root)) - before if not name.startswith("var/l")}
+        self.assertEqual(left, set())
+        self.assertFalse((root / "usr").exists() and any(path.name == "seen" for path in (root / "usr").rglob("*")))
+
+    @needs["lintian"]
+    def test_deb_is_clean(self):
+        package = self.made_deb()
+        done = run("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "initial-upload-closes-no-bugs",
+                   package, check=False)
+        self.assertEqual((done.returncode, [line for line in done.stdout.splitlines() if re.match("[EW]: ", line)]), (0, []), done.stdout)
+
+    @needs["rpmbuild"]
+    @unittest.skipIf(os.geteuid() != 0, "rpm installs for root")
+    def test_rpm_is_installed_and_removed(self):
+        package, root = self.package("rpm"), self.top / "root"
+        self.assertEqual(package.name, f"seen-{VERSION}-1.{MACHINE}.rpm")
+        self.assertRegex(run("rpm", "-qp", "--requires", package).stdout, r"libc\.so\.6\(GLIBC_[\d.]+\)")
+        root.mkdir()
+        rpm = ("rpm", "--root", root, "--dbpath", "/var/lib/rpm")
+        run(*rpm, "--initdb")
+        run(*rpm, "--force-debian", "--nodeps", "-i", package)
+        self.works(root / "usr")
+        self.assertEqual(run(*rpm, "-V", "--nodeps", "seen").stdout, "")
+        run(*rpm, "--force-debian", "-e", "seen")
+        self.assertEqual([name for name in self.names(root) if "var/lib/rpm" not in name], [])
+        self.assertEqual([path for path in root.rglob("seen")], [])
+
+    def test_tarball_runs_anywhere(self):
+        package = self.package("tar")
+        for place in ("one", "another/place"):
+            (self.top / place).mkdir(parents=True)
+            run("tar", "-C", self.top / place, "-xf", package)
+            top, = (self.top / place).iterdir()
+            self.assertEqual(top.name, f"seen-{VERSION}-linux-{MACHINE}")
+            self.works(top)
+            (self.work / "link").symlink_to(top / "bin/seen")
+            done = run(self.work / "link", "run", "--session", place.replace("/", "-"), "--summary", "--", "true", env=self.env, cwd=self.work)
+            self.assertIn("1 process", done.stdout)
+            (self.work / "link").unlink()
+            shutil.rmtree(self.top / "one", ignore_errors=True)  # the other needs nothing of it
+
+    @needs["musl-gcc"]
+    @needs["bwrap"]
+    def test_image(self):
+        package, layout = self.package("oci", static=self.static()), self.top / "layout"
+        layout.mkdir()
+        run("tar", "-C", layout, "-xf", package)
+
+        def blob(descriptor):
+            data = (layout / "blobs/sha256" / descriptor["digest"].removeprefix("sha256:")).read_bytes()
+            self.assertEqual((len(data), "sha256:" + hashlib.sha256(data).hexdigest()), (descriptor["size"], descriptor["digest"]))
+            return data
+
+        self.assertEqual(json.loads((layout / "oci-layout").read_text()), {"imageLayoutVersion": "1.0.0"})
+        descriptor, = json.loads((layout / "index.json").read_text())["manifests"]
+        manifest = json.loads(blob(descriptor))
+        config, root = json.loads(blob(manifest["config"])), self.top / "root"
+        root.mkdir()
+        for layer, unpacked in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
+            (self.top / "layer").write_bytes(blob(layer))
+            done = subprocess.run(["gzip", "-dc"], stdin=open(self.top / "layer", "rb"), stdout=subprocess.PIPE, check=True)
+            self.assertEqual("sha256:" + hashlib.sha256(done.stdout).hexdigest(), unpacked)
+            run("tar", "-C", root, "-xf", self.top / "layer")
+        self.assertEqual(config["config"]["Entrypoint"], ["/bin/seen"])
+        in_image = ("bwrap", "--bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--unshare-all", "--clearenv")
+        self.assertEqual(run(*in_image, *config["config"]["Entrypoint"], "argument").stdout, "argument\n")
+        self.works(root / "opt/seen")
+
+    @needs["musl-gcc"]
+    def test_static_tarball(self):
+        package = self.package("static", static=self.static())
+        run("tar", "-C", self.top, "-xf", package)
+        top = self.top / f"seen-{VERSION}-linux-{MACHINE}-static"
+        self.assertEqual(run(top / "bin/seen").stdout, "static\n")
+        self.assertFalse((top / "lib").exists())
+        self.assertTrue((top / "share/man/man1/seen-run.1").exists())
+
+    def test_sums_and_the_same_bytes(self):
+        self.package("tar", "deb" if shutil.which("dpkg-deb") else "tar", output=self.top / "one")
+        os.utime(self.tree / "usr/bin/seen")
+        self.package("tar", output=self.top / "two")
+        sums = (self.top / "one/SHA256SUMS").read_text()
+        self.assertEqual(len(sums.splitlines()), 2 if shutil.which("dpkg-deb") else 1)
+        run("sha256sum", "--strict", "-c", "SHA256SUMS", cwd=self.top / "one")
+        self.assertIn((self.top / "two/SHA256SUMS").read_text(), sums)
+        if shutil.which("dpkg-deb"):
+            self.assertIn((self.shared / "SHA256SUMS").read_text() if self.made_deb() else "", sums)
+
+    def test_uninstall(self):
+        """Of `cmake --install`, where others have files beside."""
+        prefix, build = self.top / "prefix", self.top / "build"
+        (prefix / "share/doc").mkdir(parents=True)
+        (prefix / "share/doc/other").touch()
+        build.mkdir()
+        shutil.copy(BUILD / "packaging/uninstall.cmake", build)
+        script = (build / "uninstall.cmake").read_text().replace(str(BUILD / "install_manifest.txt"), str(build / "install_manifest.txt"))
+        (build / "uninstall.cmake").write_text(script)
+        self.assertNotEqual(run("cmake", "-P", build / "uninstall.cmake", check=False).returncode, 0)
+        install(prefix, build / "install_manifest.txt")
+        self.assertIn("bin/seen", self.names(prefix))
+        self.works(prefix)
+        run("cmake", "-P", build / "uninstall.cmake")
+        self.assertEqual(self.names(prefix), ["share/doc/other"])
+        self.assertEqual([str(path) for path in prefix.rglob("seen")], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
