@@ -24,8 +24,9 @@ struct hook_input;
 
 /* When the agent runs its hook. */
 enum hook_moment {
-	HOOK_OTHER, /* nothing is answered */
-	HOOK_START, /* a conversation begins, or goes on: `source` tells which */
+	HOOK_OTHER,  /* nothing is answered */
+	HOOK_START,  /* a conversation begins, or goes on: `source` tells which */
+	HOOK_REWIND, /* the youngest messages are taken out of the conversation */
 	HOOK_PROMPT,
 	HOOK_BEFORE_TOOL,
 	HOOK_AFTER_TOOL,
@@ -51,7 +52,8 @@ enum hook_tool_kind {
 struct hook_tool {
 	const char *name;
 	enum hook_tool_kind kind;
-	const char *file;         /* a path, absolute or from the directory; NULL: edits() tells */
+	const char *file;         /* a path, absolute or from the directory; NULL: it has none */
+	const char *patch;        /* HOOK_TOOL_EDIT: a patch that names files (patched_files.h) */
 	const char *first, *last; /* HOOK_TOOL_READ: numbers of lines, from 1; NULL: it has none */
 	const char *count;        /* and of how many */
 	const char *content;      /* HOOK_TOOL_WRITE: what the file is to hold; NULL: it has none */
@@ -83,12 +85,6 @@ struct hook_text {
 	const struct file_lines *lines; /* of the file, which it is; NULL: seen's own words */
 };
 
-/* A file that a tool is about to change. */
-struct hook_edit {
-	char name[PATH_MAX]; /* absolute, or from the directory */
-	enum hook_tool_kind kind;
-};
-
 struct hook_adapter {
 	const char *agent; /* of `seen answer hook AGENT` */
 	struct hook_members members;
@@ -113,14 +109,14 @@ struct hook_adapter {
 	 * tell its hook. */
 	const json_t *(*output)(const struct hook_input *input, bool *ret_is_cut);
 
+	/* failed(): after its shell tool: may the command have failed?  The step's status is asked
+	 * besides.  NULL: the agent has an event for that, or does not tell its hook. */
+	bool (*failed)(const struct hook_input *input);
+
 	/* may_differ(): may the model be given another output than the hook was: by other hooks of
 	 * the user's, for one?  In doubt it may; then nothing is answered or recorded.
 	 * agent_pid: of the agent's process. */
 	bool (*may_differ)(const struct hook_input *input, uint32_t agent_pid);
-
-	/* edits(): the file of that number, from 0, that a tool without a member for it changes; false
-	 * where there is none.  NULL: the agent has no such tool. */
-	bool (*edits)(const struct hook_input *input, size_t index, struct hook_edit *ret_edit);
 
 	/* is_unchanged(): after a tool that edits or writes: does its output show that the file held
 	 * that content before?  NULL: it shows no such thing, and the model gets that before. */

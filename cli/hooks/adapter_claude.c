@@ -2,27 +2,19 @@
 #include <string.h>
 
 #include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_form.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/rivals_claude.h"
 #include "cli/hooks/specific_output.h"
 
-static const struct hook_event EVENTS[] = {
-	{ "SessionStart", HOOK_START },
-	{ "UserPromptSubmit", HOOK_PROMPT },
-	{ "PreToolUse", HOOK_BEFORE_TOOL },
-	{ "PostToolUse", HOOK_AFTER_TOOL },
-	{ "PostToolUseFailure", HOOK_TOOL_FAILED },
-	{ NULL, HOOK_OTHER },
-};
-
 static const struct hook_tool TOOLS[] = {
-	{ "Read", HOOK_TOOL_READ, "file_path", "offset", NULL, "limit", NULL },
-	{ "Edit", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
-	{ "MultiEdit", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
-	{ "NotebookEdit", HOOK_TOOL_EDIT, "notebook_path", NULL, NULL, NULL, NULL },
-	{ "Write", HOOK_TOOL_WRITE, "file_path", NULL, NULL, NULL, "content" },
-	{ "Bash", HOOK_TOOL_SHELL, NULL, NULL, NULL, NULL, NULL },
-	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+	{ "Read", HOOK_TOOL_READ, .file = "file_path", .first = "offset", .count = "limit" },
+	{ "Edit", HOOK_TOOL_EDIT, .file = "file_path" },
+	{ "MultiEdit", HOOK_TOOL_EDIT, .file = "file_path" },
+	{ "NotebookEdit", HOOK_TOOL_EDIT, .file = "notebook_path" },
+	{ "Write", HOOK_TOOL_WRITE, .file = "file_path", .content = "content" },
+	{ "Bash", HOOK_TOOL_SHELL, .file = NULL },
+	{ .name = NULL },
 };
 
 static const char *const INSTRUCTIONS[] = { "CLAUDE.md", NULL };
@@ -81,7 +73,7 @@ static json_t *replace(const struct hook_input *input, const struct hook_text *t
 	const struct file_lines *lines = text->lines;
 	uint64_t count = file_lines_count(text->bytes, text->length);
 
-	return specific_output(input->event,
+	return specific_output(input,
 			       json_pack("{s:{s:s, s:{s:s, s:s%, s:I, s:I, s:I}}}",
 					 "updatedToolOutput", "type", "text", "file", "filePath",
 					 path ? path : input->path, "content", text->bytes,
@@ -90,31 +82,10 @@ static json_t *replace(const struct hook_input *input, const struct hook_text *t
 					 (json_int_t)(lines ? lines->total : count)));
 }
 
-static json_t *refuse(const struct hook_input *input, const char *reason)
-{
-	return specific_output_deny(input->event, reason);
-}
-
-static json_t *add(const struct hook_input *input, const char *text)
-{
-	return specific_output_add(input->event, text);
-}
-
 const struct hook_adapter hook_adapter_claude = {
 	.agent = "claude",
-	.members = { .event = "hook_event_name",
-		     .directory = "cwd",
-		     .conversation = "session_id",
-		     .transcript = "transcript_path",
-		     .sub_agent = "agent_id",
-		     .source = "source",
-		     .prompt = "prompt_id",
-		     .words = "prompt",
-		     .call = "tool_use_id",
-		     .tool = "tool_name",
-		     .tool_input = "tool_input",
-		     .tool_output = "tool_response" },
-	.events = EVENTS,
+	.members = { HOOK_MEMBERS, .prompt = "prompt_id" },
+	.events = HOOK_EVENTS,
 	.tools = TOOLS,
 	.instructions = INSTRUCTIONS,
 	.text_max = 10000,
@@ -122,6 +93,6 @@ const struct hook_adapter hook_adapter_claude = {
 	.output = output,
 	.may_differ = may_differ,
 	.replace = replace,
-	.refuse = refuse,
-	.add = add,
+	.refuse = specific_output_refuse,
+	.add = specific_output_add,
 };

@@ -10,25 +10,21 @@
 #include <string.h>
 
 #include "cli/agents/hooks.h"
-#include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_form.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/hook_lines.h"
-#include "cli/hooks/patched_files.h"
-
-static const struct hook_event EVENTS[] = {
-	{ "beforeTool", HOOK_BEFORE_TOOL },
-	{ "afterTool", HOOK_AFTER_TOOL },
-	{ NULL, HOOK_OTHER },
-};
+#include "cli/hooks/plugin_output.h"
 
 static const struct hook_tool TOOLS[] = {
-	{ "read_files", HOOK_TOOL_READ, "path", "start_line", "end_line", NULL, NULL },
+	{ "read_files", HOOK_TOOL_READ, .file = "path", .first = "start_line", .last = "end_line" },
 	/* It replaces no file whole. */
-	{ "editor", HOOK_TOOL_EDIT, "path", NULL, NULL, NULL, NULL },
-	{ "apply_patch", HOOK_TOOL_EDIT, NULL, NULL, NULL, NULL, NULL },
-	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+	{ "editor", HOOK_TOOL_EDIT, .file = "path" },
+	{ "apply_patch", HOOK_TOOL_EDIT, .patch = "input" },
+	{ .name = NULL },
 };
+
+static const char *const INSTRUCTIONS[] = { "AGENTS.md", NULL };
 
 static enum hook_shown shown(const struct hook_input *input, const char *bytes, size_t length,
 			     struct file_lines *ret_lines)
@@ -96,40 +92,21 @@ static bool may_differ(const struct hook_input *input, uint32_t agent_pid)
 	return false;
 }
 
-static bool edits(const struct hook_input *input, size_t index, struct hook_edit *ret_edit)
-{
-	const char *patch = json_string_value(json_object_get(input->tool_input, "input"));
-	return patch && patched_files_at(patch, index, ret_edit);
-}
-
 static json_t *replace(const struct hook_input *input, const struct hook_text *text)
 {
-	(void)input;
-	return text->lines ? NULL : json_pack("{s:s%}", "text", text->bytes, text->length);
-}
-
-static json_t *refuse(const struct hook_input *input, const char *reason)
-{
-	(void)input;
-	return json_pack("{s:o}", "reason", text_json(reason));
+	return text->lines ? NULL : plugin_output_replace(input, text);
 }
 
 const struct hook_adapter hook_adapter_cline = {
 	.agent = "cline",
-	.members = { .event = "event",
-		     .directory = "cwd",
-		     .conversation = "conversation",
-		     .sub_agent = "sub_agent",
-		     .call = "call",
-		     .tool = "tool",
-		     .tool_input = "tool_input",
-		     .tool_output = "tool_output" },
-	.events = EVENTS,
+	.members = { HOOK_MEMBERS, .prompt = "prompt_id" },
+	.events = HOOK_EVENTS,
 	.tools = TOOLS,
+	.instructions = INSTRUCTIONS,
 	.is_cut = true,
 	.shown = shown,
 	.may_differ = may_differ,
-	.edits = edits,
 	.replace = replace,
-	.refuse = refuse,
+	.refuse = plugin_output_refuse,
+	.add = plugin_output_add,
 };

@@ -11,11 +11,13 @@
 #include "cli/agents/hooks.h"
 #include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_form.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/rivals.h"
 #include "cli/hooks/specific_output.h"
 
 static const struct hook_event EVENTS[] = {
+	{ "SessionStart", HOOK_START },
 	{ "BeforeAgent", HOOK_PROMPT },
 	{ "BeforeTool", HOOK_BEFORE_TOOL },
 	{ "AfterTool", HOOK_AFTER_TOOL },
@@ -23,11 +25,15 @@ static const struct hook_event EVENTS[] = {
 };
 
 static const struct hook_tool TOOLS[] = {
-	{ "read_file", HOOK_TOOL_READ, "file_path", "start_line", "end_line", NULL, NULL },
-	{ "replace", HOOK_TOOL_EDIT, "file_path", NULL, NULL, NULL, NULL },
-	{ "write_file", HOOK_TOOL_WRITE, "file_path", NULL, NULL, NULL, "content" },
-	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+	{ "read_file", HOOK_TOOL_READ, .file = "file_path", .first = "start_line",
+	  .last = "end_line" },
+	{ "replace", HOOK_TOOL_EDIT, .file = "file_path" },
+	{ "write_file", HOOK_TOOL_WRITE, .file = "file_path", .content = "content" },
+	{ "run_shell_command", HOOK_TOOL_SHELL, .file = NULL },
+	{ .name = NULL },
 };
+
+static const char *const INSTRUCTIONS[] = { "GEMINI.md", NULL };
 
 /* What stands before lines that are not the whole file. */
 static const char PART_HEAD[] = "\nIMPORTANT: The file content has been truncated.\n"
@@ -129,6 +135,12 @@ static json_t *replace(const struct hook_input *input, const struct hook_text *t
 				       text->length);
 }
 
+static bool failed(const struct hook_input *input)
+{
+	const char *text = json_string_value(json_object_get(input->tool_output, "llmContent"));
+	return text && strstr(text, "\nExit Code: ");
+}
+
 static json_t *refuse(const struct hook_input *input, const char *reason)
 {
 	(void)input;
@@ -149,22 +161,18 @@ static json_t *add(const struct hook_input *input, const char *text)
 	/* Before a tool it takes no text. */
 	if (input->moment == HOOK_BEFORE_TOOL)
 		return NULL;
-	return specific_output_add(input->event, text);
+	return specific_output_add(input, text);
 }
 
 const struct hook_adapter hook_adapter_gemini = {
 	.agent = "gemini",
-	.members = { .event = "hook_event_name",
-		     .directory = "cwd",
-		     .conversation = "session_id",
-		     .words = "prompt",
-		     .tool = "tool_name",
-		     .tool_input = "tool_input",
-		     .tool_output = "tool_response" },
+	.members = { HOOK_MEMBERS },
 	.events = EVENTS,
 	.tools = TOOLS,
+	.instructions = INSTRUCTIONS,
 	.shown = shown,
 	.may_differ = may_differ,
+	.failed = failed,
 	.is_unchanged = is_unchanged,
 	.replace = replace,
 	.refuse = refuse,

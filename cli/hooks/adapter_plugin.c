@@ -1,43 +1,36 @@
 /*
  * pi, opencode and kilo: agents whose hook is a plugin of ours (config/data/hooks), in the agent's
  * process.  The plugin gives what Claude Code would, a tool's output as one text, and takes
- * {"output": text}, {"refuse": reason} or {"add": text}.
+ * plugin_output.h.
  */
 #include <string.h>
 
-#include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
+#include "cli/hooks/hook_form.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/hook_lines.h"
+#include "cli/hooks/plugin_output.h"
 #include "cli/hooks/rivals_pi.h"
 
-#define MEMBERS \
-	{ \
-		.event = "hook_event_name", .directory = "cwd", .conversation = "session_id", \
-		.prompt = "prompt_id", .words = "prompt", .call = "tool_use_id", \
-		.tool = "tool_name", .tool_input = "tool_input", .tool_output = "tool_response" \
-	}
-
-static const struct hook_event EVENTS[] = {
-	{ "UserPromptSubmit", HOOK_PROMPT },
-	{ "PreToolUse", HOOK_BEFORE_TOOL },
-	{ "PostToolUse", HOOK_AFTER_TOOL },
-	{ NULL, HOOK_OTHER },
-};
-
 static const struct hook_tool TOOLS_OF_PI[] = {
-	{ "read", HOOK_TOOL_READ, "path", "offset", NULL, "limit", NULL },
-	{ "edit", HOOK_TOOL_EDIT, "path", NULL, NULL, NULL, NULL },
-	{ "write", HOOK_TOOL_WRITE, "path", NULL, NULL, NULL, "content" },
-	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+	{ "read", HOOK_TOOL_READ, .file = "path", .first = "offset", .count = "limit" },
+	{ "edit", HOOK_TOOL_EDIT, .file = "path" },
+	{ "write", HOOK_TOOL_WRITE, .file = "path", .content = "content" },
+	{ "bash", HOOK_TOOL_SHELL, .file = NULL },
+	{ .name = NULL },
 };
 
 static const struct hook_tool TOOLS_OF_OPENCODE[] = {
-	{ "read", HOOK_TOOL_READ, "filePath", "offset", NULL, "limit", NULL },
-	{ "edit", HOOK_TOOL_EDIT, "filePath", NULL, NULL, NULL, NULL },
-	{ "write", HOOK_TOOL_WRITE, "filePath", NULL, NULL, NULL, "content" },
-	{ NULL, HOOK_TOOL_OTHER, NULL, NULL, NULL, NULL, NULL },
+	{ "read", HOOK_TOOL_READ, .file = "filePath", .first = "offset", .count = "limit" },
+	{ "edit", HOOK_TOOL_EDIT, .file = "filePath" },
+	{ "write", HOOK_TOOL_WRITE, .file = "filePath", .content = "content" },
+	{ "apply_patch", HOOK_TOOL_EDIT, .patch = "patchText" },
+	{ "bash", HOOK_TOOL_SHELL, .file = NULL },
+	{ .name = NULL },
 };
+
+/* In one directory the one or the other. */
+static const char *const INSTRUCTIONS[] = { "AGENTS.md", "CLAUDE.md", NULL };
 
 /* A file's lines as they are; behind those of a part a remark: "\n\n[... more lines ...]". */
 static enum hook_shown shown_plain(const struct hook_input *input, const char *file, size_t length,
@@ -113,12 +106,6 @@ static bool may_differ_opencode(const struct hook_input *input, uint32_t agent_p
 	return !json_is_false(json_object_get(input->document, "others"));
 }
 
-static json_t *replace_plain(const struct hook_input *input, const struct hook_text *text)
-{
-	(void)input;
-	return json_pack("{s:s%}", "output", text->bytes, text->length);
-}
-
 /* What stands behind the foot, instructions that belong to the file's directory, is kept. */
 static json_t *replace_numbered(const struct hook_input *input, const struct hook_text *text)
 {
@@ -129,39 +116,29 @@ static json_t *replace_numbered(const struct hook_input *input, const struct hoo
 	return json_pack("{s:s%+}", "output", text->bytes, text->length, rest);
 }
 
-static json_t *refuse(const struct hook_input *input, const char *reason)
-{
-	(void)input;
-	return json_pack("{s:o}", "refuse", text_json(reason));
-}
-
-static json_t *add(const struct hook_input *input, const char *text)
-{
-	(void)input;
-	return json_pack("{s:o}", "add", text_json(text));
-}
-
 const struct hook_adapter hook_adapter_pi = {
 	.agent = "pi",
-	.members = MEMBERS,
-	.events = EVENTS,
+	.members = { HOOK_MEMBERS, .prompt = "prompt_id" },
+	.events = HOOK_EVENTS,
 	.tools = TOOLS_OF_PI,
+	.instructions = INSTRUCTIONS,
 	.shown = shown_plain,
 	.may_differ = may_differ_pi,
-	.replace = replace_plain,
-	.refuse = refuse,
-	.add = add,
+	.replace = plugin_output_replace,
+	.refuse = plugin_output_refuse,
+	.add = plugin_output_add,
 };
 
 /* kilo's plugin is opencode's, and says so. */
 const struct hook_adapter hook_adapter_opencode = {
 	.agent = "opencode",
-	.members = MEMBERS,
-	.events = EVENTS,
+	.members = { HOOK_MEMBERS, .prompt = "prompt_id" },
+	.events = HOOK_EVENTS,
 	.tools = TOOLS_OF_OPENCODE,
+	.instructions = INSTRUCTIONS,
 	.shown = shown_numbered,
 	.may_differ = may_differ_opencode,
 	.replace = replace_numbered,
-	.refuse = refuse,
-	.add = add,
+	.refuse = plugin_output_refuse,
+	.add = plugin_output_add,
 };

@@ -19,6 +19,7 @@
 #include "cli/session/session.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/journal/journal_map.h"
+#include "tracker/process/scope.h"
 
 /* One name for each moment, whichever agent it is; an event that has none is called as by its
  * agent. */
@@ -35,6 +36,7 @@ static const char *name_of(const struct hook_input *input)
 		return "PostToolUseFailure";
 	case HOOK_START:
 		return "SessionStart";
+	case HOOK_REWIND:
 	case HOOK_OTHER:
 		break;
 	}
@@ -62,6 +64,27 @@ static void write_answer(json_t *answer)
 	json_decref(answer);
 }
 
+/* Notes for the scope what the agent's hooks have of what its tools give, before these run. */
+static void note_reported(const struct hook_agent *agent, const struct hook_input *input)
+{
+	uint32_t flags = scope_flags(agent->segment, agent->scope_id), more = 0;
+
+	if (input->adapter->shown && input->adapter->refuse)
+		more |= SCOPE_READS_REPORTED;
+	if (input->moment == HOOK_BEFORE_TOOL && hook_has_output(input))
+		more |= SCOPE_REPORTS;
+	if (more & ~flags)
+		(void)scope_set_flags(agent->segment, agent->scope_id, more, more);
+}
+
+static void note_failure(const struct hook_agent *agent, const struct hook_input *input,
+			 bool has_failed)
+{
+	if (has_failed && input->call && input->known_tool &&
+	    input->known_tool->kind == HOOK_TOOL_SHELL)
+		hook_record_failed(agent, input, input->call, false);
+}
+
 /* What the agent is answered, a new reference; NULL: nothing. */
 static json_t *answer(const struct hook_agent *agent, const struct hook_input *input)
 {
@@ -69,18 +92,20 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 
 	switch (input->moment) {
 	case HOOK_BEFORE_TOOL:
-		hook_await_output(agent, input);
 		return hook_answer_write(agent, input);
 	case HOOK_AFTER_TOOL:
 		hook_judge_output(agent, input);
+		note_failure(agent, input, input->adapter->failed && input->adapter->failed(input));
 		document = hook_answer_read(agent, input);
 		return document ? document : hook_answer_written(input);
 	case HOOK_TOOL_FAILED:
-		if (input->known_tool && input->known_tool->kind == HOOK_TOOL_SHELL && input->call)
-			hook_record_failed(agent, input, input->call, false);
+		note_failure(agent, input, true);
 		break;
 	case HOOK_START:
 		return hook_answer_start(agent, input);
+	case HOOK_REWIND:
+		hook_note_rewind(agent, input);
+		break;
 	case HOOK_PROMPT:
 		return hook_answer_prompt(agent, input);
 	case HOOK_OTHER:
@@ -104,6 +129,7 @@ static void handle(const struct session *session, const struct hook_input *input
 		(void)pack_boundary(&session->segment, input->tool ? PACK_TOOL : PACK_PROMPT);
 	(void)session_map_journal(session, &journal);
 	record(&journal, agent.scope_id, input);
+	note_reported(&agent, input);
 	json_t *document = answer(&agent, input);
 	if (session->segment.settings->session_mode ==
 	    SESSION_MODE_OBSERVE) { /* it changes nothing */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tracker/answer/decision.h"
+#include "tracker/content/baseline.h"
 #include "tracker/process/subject.h"
 #include "tracker/segment/workspace.h"
 
@@ -50,6 +51,19 @@ bool hook_file_read(const struct segment *segment, struct hook_file *file)
 		return false;
 	struct version version = version_of_bytes(file->bytes, size);
 	return version_equal(&version, &file->content.version);
+}
+
+uint64_t hook_file_known(const struct segment *segment, uint64_t scope_id,
+			 const struct hook_file *file, const struct version *version)
+{
+	struct stamp stamp = stamp_of(&file->stat);
+	uint64_t key = file_update(segment, file->path, &stamp, NULL, NULL);
+
+	if (key) {
+		baseline_add_name(segment, file->path);
+		baseline_given(segment, scope_id, key, version);
+	}
+	return key;
 }
 
 char *hook_file_diff(const struct segment *segment, const struct diff_question *question, int fd,

@@ -32,6 +32,11 @@ bool hook_file_read(const struct segment *segment, struct hook_file *file);
 
 void hook_file_close(struct hook_file *file);
 
+/* hook_file_known(): the model of that scope knows this version of an open file, from now on.  Returns
+ * the file's key; 0: there is no room for it. */
+uint64_t hook_file_known(const struct segment *segment, uint64_t scope_id,
+			 const struct hook_file *file, const struct version *version);
+
 /* hook_file_diff(): what answer_diff() writes, ended by NUL.  The caller frees it; NULL: there is
  * none. */
 char *hook_file_diff(const struct segment *segment, const struct diff_question *question, int fd,

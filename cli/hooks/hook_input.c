@@ -2,11 +2,15 @@
 #include "cli/hooks/hook_input.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { INPUT_BYTES_MAX = 64 << 20, INPUT_BYTES_FIRST = 64 << 10 };
 
@@ -102,6 +106,20 @@ void hook_input_set_file(struct hook_input *input, const char *name)
 		input->path[0] = '\0';
 }
 
+/* An id of a call by what it is, the same before and after the tool. */
+static char *make_call(const struct hook_input *input)
+{
+	char *text = input->tool ? json_dumps(input->tool_input, JSON_COMPACT | JSON_SORT_KEYS)
+				 : NULL;
+	char *call = NULL;
+
+	if (text && asprintf(&call, "%s-%016" PRIx64, input->tool,
+			     (uint64_t)XXH3_64bits(text, strlen(text))) < 0)
+		call = NULL;
+	free(text);
+	return call;
+}
+
 bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_input)
 {
 	const struct hook_members *members = &adapter->members;
@@ -132,6 +150,8 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	input->tool_input = value_of(document, members->tool_input);
 	input->tool_output = value_of(document, members->tool_output);
 	input->known_tool = find_tool(adapter, input->tool);
+	if (!input->call)
+		input->call = input->made_call = make_call(input);
 	hook_input_set_file(input, input->known_tool
 					   ? text_of(input->tool_input, input->known_tool->file)
 					   : NULL);
@@ -142,6 +162,7 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 void hook_input_free(struct hook_input *input)
 {
 	json_decref(input->document); /* accepts NULL */
+	free(input->made_call);
 	*input = (struct hook_input){ .document = NULL };
 }
 

@@ -23,6 +23,7 @@ struct hook_input {
 	const char *source;       /* of HOOK_START */
 	const char *transcript;   /* its path */
 	const char *prompt, *call, *tool;
+	char *made_call;   /* owned; what `call` is of an agent that has no ids; NULL: it has */
 	const char *words; /* of a prompt */
 	const char *input; /* a file, a command, or the words of a prompt */
 	const json_t *tool_input, *tool_output;

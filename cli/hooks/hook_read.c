@@ -14,6 +14,7 @@
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/segment/workspace.h"
+#include "tracker/sys/sys.h"
 
 struct reading {
 	const struct hook_agent *agent;
@@ -124,16 +125,32 @@ static const struct tool_read_means MEANS = { .notice = deliver_notice,
 					      .keep = keep,
 					      .record = record };
 
-/* A part was read, or what is not known byte for byte: the agent may edit the file again, as by its
- * own rules.  Else an edit would be refused for ever. */
-static void note_read(const struct hook_agent *agent, const struct hook_file *file)
+/* Does the model know another version of the file than it is now? */
+static bool is_changed(const struct hook_agent *agent, const struct hook_file *file)
 {
 	struct version baseline;
 	uint64_t key = path_key(agent->segment, file->path);
 
-	if (baseline_of(agent->segment, agent->scope_id, key, &baseline) &&
-	    !version_equal(&baseline, &file->content.version))
-		baseline_given(agent->segment, agent->scope_id, key, &file->content.version);
+	return baseline_of(agent->segment, agent->scope_id, key, &baseline) &&
+	       !version_equal(&baseline, &file->content.version);
+}
+
+/* Is the file as it was while the tool ran?  That takes no second. */
+static bool is_older_than_call(const struct hook_file *file)
+{
+	uint64_t changed_ns = (uint64_t)file->stat.st_ctim.tv_sec * 1000000000 +
+			      (uint64_t)file->stat.st_ctim.tv_nsec;
+	return changed_ns + 1000000000 < sys_realtime_ns();
+}
+
+/* A part was read, or what is not known byte for byte: the agent may edit the file again, as by its
+ * own rules.  Else an edit would be refused for ever. */
+static void note_read(const struct hook_agent *agent, const struct hook_file *file,
+		      enum hook_shown shown)
+{
+	if (shown != HOOK_SHOWN_SOMETHING || is_older_than_call(file))
+		(void)hook_file_known(agent->segment, agent->scope_id, file,
+				      &file->content.version);
 }
 
 /* The lines that were asked for. */
@@ -160,6 +177,7 @@ static void answer(struct reading *reading, enum hook_shown shown)
 	own->bytes = own->is_whole ? file->length : reading->lines.length;
 	own->means = &MEANS;
 	own->data = reading;
+	own->is_changed = is_changed(reading->agent, file);
 	enum tool_read_result result = shown == HOOK_SHOWN_LINES ? tool_read_answer(own)
 								 : tool_read_unchanged(own);
 	/* What a diff leads to stands in no result whole. */
@@ -188,8 +206,8 @@ static void answer_shown(struct reading *reading, enum hook_shown shown)
 		request_init_in_process(agent->segment, request);
 		answer(reading, shown);
 	}
-	if (shown == HOOK_SHOWN_LINES || shown == HOOK_SHOWN_SOMETHING)
-		note_read(agent, &reading->file);
+	if (shown != HOOK_SHOWN_NOTHING)
+		note_read(agent, &reading->file, shown);
 }
 
 json_t *hook_answer_read(const struct hook_agent *agent, const struct hook_input *input)

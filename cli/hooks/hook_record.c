@@ -14,11 +14,10 @@
 #include <xxhash.h>
 
 #include "cli/base/text.h"
+#include "cli/session/store_conversations.h"
 #include "tracker/content/contents_name.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
-
-#define RECORDS_DIRECTORY ".conversations"
 
 enum { RECORD_BYTES_MAX = 4 << 20 };
 
@@ -62,7 +61,7 @@ static bool record_path(const struct segment *segment, const struct hook_input *
 	if (!slash)
 		return false;
 	*slash = '\0';
-	return snprintf(ret_path, capacity, "%s/" RECORDS_DIRECTORY "/%016" PRIx64 "%016" PRIx64,
+	return snprintf(ret_path, capacity, "%s/" STORE_CONVERSATIONS "/%016" PRIx64 "%016" PRIx64,
 			session, hash.high64, hash.low64) < (int)capacity;
 }
 
@@ -187,6 +186,11 @@ void hook_record_cut(const struct hook_agent *agent, const struct hook_input *in
 	note(agent, input, json_pack("{s:s, s:s}", "event", "cut", "by", input->event));
 }
 
+void hook_record_rewind(const struct hook_agent *agent, const struct hook_input *input)
+{
+	note(agent, input, json_pack("{s:s}", "event", "rewound"));
+}
+
 /* ---- reading ---- */
 
 static const char *text_at(const json_t *line, const char *name)
@@ -276,6 +280,15 @@ static void note_session(struct hook_record *record, const char *session)
 	record->session_count += more[record->session_count] != NULL;
 }
 
+static void drop_files(struct hook_record *record)
+{
+	for (size_t i = 0; i < record->count; i++) {
+		free(record->files[i].path);
+		free(record->files[i].call);
+	}
+	record->count = 0;
+}
+
 static void read_line(struct hook_record *record, const json_t *line, const char *session)
 {
 	const char *event = text_at(line, "event"), *of = text_at(line, "session");
@@ -293,6 +306,8 @@ static void read_line(struct hook_record *record, const json_t *line, const char
 	} else if (strcmp(event, "cut") == 0) {
 		for (size_t i = 0; i < record->count; i++)
 			record->files[i].is_past = true;
+	} else if (strcmp(event, "rewound") == 0) {
+		drop_files(record);
 	} else if (strcmp(event, "undo") == 0 && is_here) {
 		record->has_undo = true;
 		record->undo = (uint32_t)json_integer_value(json_object_get(line, "number"));
@@ -346,10 +361,7 @@ bool hook_record_read(const struct hook_agent *agent, const struct hook_input *i
 
 void hook_record_free(struct hook_record *record)
 {
-	for (size_t i = 0; i < record->count; i++) {
-		free(record->files[i].path);
-		free(record->files[i].call);
-	}
+	drop_files(record);
 	for (size_t i = 0; i < record->session_count; i++)
 		free(record->sessions[i]);
 	free(record->sessions);

@@ -64,6 +64,9 @@ void hook_record_failed(const struct hook_agent *agent, const struct hook_input 
 /* hook_record_cut(): what was given before may have left the conversation. */
 void hook_record_cut(const struct hook_agent *agent, const struct hook_input *input);
 
+/* hook_record_rewind(): what was given before is of another branch: the conversation knows none of it. */
+void hook_record_rewind(const struct hook_agent *agent, const struct hook_input *input);
+
 /* hook_record_read(): what is on it.  Returns false where nothing can be noted, or there is no memory;
  * hook_record_free() it in any case. */
 bool hook_record_read(const struct hook_agent *agent, const struct hook_input *input,

@@ -13,7 +13,6 @@
 #include "tracker/answer/decision.h"
 #include "tracker/answer/delivery.h"
 #include "tracker/answer/request.h"
-#include "tracker/content/baseline.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -63,6 +62,7 @@ static bool is_proven(const struct conversation *conversation, const struct hook
 	       conversation_length(conversation, call) + BLANKS >= file->version.size_bytes;
 }
 
+/* What the model was given is what it knows; whether it still has that, its transcript proves. */
 static void restore(const struct hook_agent *agent, const struct request *request,
 		    const struct conversation *conversation, const struct hook_record_file *given)
 {
@@ -70,14 +70,9 @@ static void restore(const struct hook_agent *agent, const struct request *reques
 	const struct segment *segment = agent->segment;
 
 	if (hook_file_open(segment, given->path, &file)) {
-		struct stamp stamp = stamp_of(&file.stat);
-		uint64_t key = file_update(segment, file.path, &stamp, NULL, NULL);
+		uint64_t key = hook_file_known(segment, agent->scope_id, &file, &given->version);
 		struct moment moment = decision_moment(segment, request);
-		if (key) {
-			baseline_add_name(segment, file.path);
-			baseline_given(segment, agent->scope_id, key, &given->version);
-		}
-		if (key && is_proven(conversation, given))
+		if (key && conversation && is_proven(conversation, given))
 			(void)delivery_record(segment, key, &given->version, &moment);
 	}
 	hook_file_close(&file);
@@ -90,7 +85,7 @@ void hook_resume(const struct hook_agent *agent, const struct hook_input *input,
 	struct conversation *conversation = record->count ? read_transcript(input->transcript)
 							  : NULL;
 
-	if (conversation && !conversation_is_side(conversation) &&
+	if (record->count && !(conversation && conversation_is_side(conversation)) &&
 	    request_prepare_reported(agent->segment, agent->context, agent->scope_id,
 				     input->conversation, &request)) {
 		request_init_in_process(agent->segment, &request);

@@ -4,7 +4,6 @@
 #include "cli/agents/proofs.h"
 #include "cli/hooks/hook_record.h"
 #include "tracker/answer/proof.h"
-#include "tracker/process/scope.h"
 
 struct proven {
 	const struct hook_agent *agent;
@@ -32,17 +31,10 @@ static void prove(const struct hook_agent *agent, const struct hook_input *input
 		(void)proof_each_delivery(agent->segment, agent->scope_id, note_proven, &proven);
 }
 
-static bool is_shell(const struct hook_input *input)
+bool hook_has_output(const struct hook_input *input)
 {
 	return input->known_tool && input->known_tool->kind == HOOK_TOOL_SHELL &&
 	       input->adapter->output;
-}
-
-void hook_await_output(const struct hook_agent *agent, const struct hook_input *input)
-{
-	if (is_shell(input) && !(scope_flags(agent->segment, agent->scope_id) & SCOPE_REPORTS))
-		(void)scope_set_flags(agent->segment, agent->scope_id, SCOPE_REPORTS,
-				      SCOPE_REPORTS);
 }
 
 void hook_judge_output(const struct hook_agent *agent, const struct hook_input *input)
@@ -51,7 +43,7 @@ void hook_judge_output(const struct hook_agent *agent, const struct hook_input *
 	uint64_t command, scope_id;
 	bool is_cut = true;
 
-	if (!is_shell(input))
+	if (!hook_has_output(input))
 		return;
 	const json_t *output = adapter->output(input, &is_cut);
 	size_t length = json_string_length(output);

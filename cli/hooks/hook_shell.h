@@ -14,7 +14,7 @@
  * the model may be given another output than the hook. */
 void hook_judge_output(const struct hook_agent *agent, const struct hook_input *input);
 
-/* hook_await_output(): a command is about to run, whose output the hook will have. */
-void hook_await_output(const struct hook_agent *agent, const struct hook_input *input);
+/* hook_has_output(): is it a tool whose command's output the hook has, after it? */
+bool hook_has_output(const struct hook_input *input);
 
 #endif

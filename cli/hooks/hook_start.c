@@ -60,3 +60,9 @@ json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_inpu
 	hook_record_free(&record);
 	return document;
 }
+
+void hook_note_rewind(const struct hook_agent *agent, const struct hook_input *input)
+{
+	forget_event(agent->segment, agent->journal, agent->scope_id, "Rewind");
+	hook_record_rewind(agent, input);
+}

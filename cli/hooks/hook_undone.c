@@ -12,6 +12,7 @@
 #include "cli/undo/step_changes.h"
 #include "cli/undo/undo_range.h"
 #include "tracker/path/path.h"
+#include "tracker/process/hook_command.h"
 #include "tracker/segment/workspace.h"
 
 /* Reading the steps takes 2 s for 64 MiB. */
@@ -165,7 +166,7 @@ static int write_step(const struct tree_records *records, const struct step *ste
 	char text[STEP_TEXT_BYTES * 4 + 1], status[48] = "";
 
 	(void)records;
-	if (!set->count || failed->undone[step->number] ||
+	if (!set->count || failed->undone[step->number] || (step->has_status && !step->status) ||
 	    path_escape(command, text, sizeof(text)) < 0)
 		return 0;
 	if (step->has_status)
@@ -198,7 +199,7 @@ static void write_steps(const struct hook_agent *agent, const struct steps *step
 		for (size_t i = steps->count; i > 0 && !visit.only; i--) {
 			const struct step *step = &steps->steps[i - 1];
 			if (step->kind != STEP_COMMAND || !step->call || !step->call->call ||
-			    strcmp(step->call->call, call) != 0)
+			    strcmp(step->call->call, call) != 0 || hook_command_is(step->text))
 				continue;
 			visit.only = step->number;
 			(void)step_changes_visit(&visit);

@@ -8,6 +8,7 @@
 
 #include "cli/files/answer_diff.h"
 #include "cli/hooks/hook_file.h"
+#include "cli/hooks/patched_files.h"
 #include "cli/session/file_record.h"
 #include "tracker/guard/guard.h"
 #include "tracker/process/scope.h"
@@ -135,17 +136,18 @@ json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_inpu
 {
 	const struct hook_tool *tool = input->known_tool;
 	struct hook_input one = *input;
-	struct hook_edit edit;
+	struct patched_file patched;
 	json_t *answer = NULL;
 
 	if (!tool || (tool->kind != HOOK_TOOL_EDIT && tool->kind != HOOK_TOOL_WRITE) ||
 	    !input->adapter->refuse)
 		return NULL;
-	if (tool->file || !input->adapter->edits)
+	if (!tool->patch)
 		return answer_file(agent, input, tool->kind);
-	for (size_t i = 0; !answer && input->adapter->edits(input, i, &edit); i++) {
-		hook_input_set_file(&one, edit.name);
-		answer = answer_file(agent, &one, edit.kind);
+	const char *patch = json_string_value(json_object_get(input->tool_input, tool->patch));
+	for (size_t i = 0; !answer && patch && patched_files_at(patch, i, &patched); i++) {
+		hook_input_set_file(&one, patched.name);
+		answer = answer_file(agent, &one, patched.kind);
 	}
 	/* An adapter's document borrows nothing of its input. */
 	return answer; /* cppcheck-suppress returnDanglingLifetime */

@@ -7,14 +7,14 @@
 
 #include <jansson.h>
 
-/* specific_output(): a document for an event, as the agent calls it.  members: a reference that is
- * taken over; NULL: none.  Returns a new reference; NULL: there were none, or no memory. */
-json_t *specific_output(const char *event, json_t *members);
+#include "cli/hooks/hook_input.h"
 
-/* specific_output_deny(): a tool is not run, by reason of a text. */
-json_t *specific_output_deny(const char *event, const char *reason);
+/* specific_output(): a document for the input's event.  members: a reference that is taken over;
+ * NULL: none.  Returns a new reference; NULL: there were none, or no memory. */
+json_t *specific_output(const struct hook_input *input, json_t *members);
 
-/* specific_output_add(): the model is given a text besides. */
-json_t *specific_output_add(const char *event, const char *text);
+/* For an adapter's refuse() and add(). */
+json_t *specific_output_refuse(const struct hook_input *input, const char *reason);
+json_t *specific_output_add(const struct hook_input *input, const char *text);
 
 #endif

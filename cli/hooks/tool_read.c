@@ -95,7 +95,10 @@ enum tool_read_result tool_read_unchanged(struct tool_read *read)
 	decide(read);
 	if (read->answer.decision == DECISION_NOTICE)
 		decision_undo(read->segment, &read->request, &read->answer);
-	if (read->answer.decision != DECISION_GIVEN_AGAIN || !read->means->content(read->data))
+	if (read->is_changed && read->answer.decision == DECISION_DIFF && deliver_diff(read))
+		return TOOL_READ_DIFF;
+	if ((!read->is_changed && read->answer.decision != DECISION_GIVEN_AGAIN) ||
+	    !read->means->content(read->data))
 		return TOOL_READ_UNKNOWN;
 	return deliver_content(read);
 }

@@ -27,6 +27,7 @@ struct tool_read {
 	bool is_whole;          /* all of them were asked for; else the lines of `span` */
 	struct span span;
 	uint64_t bytes; /* of what was asked for */
+	bool is_changed; /* the model knows another version: the agent errs where it calls the file unchanged */
 	struct answer answer;
 	/* How the caller carries it out; `data` is handed to each. */
 	const struct tool_read_means *means;
@@ -60,7 +61,7 @@ enum tool_read_result {
 enum tool_read_result tool_read_answer(struct tool_read *read);
 
 /* tool_read_unchanged(): the agent answered that it gave them before.  One that asks again, after an
- * answer of seen's, gets the content. */
+ * answer of seen's, gets the content.  So does one that knows another version; or what changed. */
 enum tool_read_result tool_read_unchanged(struct tool_read *read);
 
 #endif

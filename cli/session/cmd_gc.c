@@ -15,6 +15,7 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/session/store.h"
+#include "cli/session/store_conversations.h"
 #include "cli/session/store_remove.h"
 #include "config/value.h"
 #include "tracker/sys/sys.h"
@@ -183,6 +184,29 @@ static void collect_old(struct collection *collection, uint64_t keep_days, uint6
 			"removed");
 }
 
+/* A conversation may be resumed long after its session: its record goes by its own age. */
+static void collect_conversations(struct collection *collection, uint64_t keep_days)
+{
+	const uint64_t age_ns = keep_days * UINT64_C(86400) * 1000000000u;
+	char text[TEXT_NUMBER_BYTES];
+	uint64_t bytes = 0;
+	unsigned count = 0;
+
+	if (!all && (!keep_days || age_ns >= collection->now_realtime_ns))
+		return;
+	int error = store_conversations_remove(collection->store,
+					       all ? 0 : collection->now_realtime_ns - age_ns,
+					       dry_run, &count, &bytes);
+	if (error < 0) {
+		message("records of conversations were left: %s", strerror(-error));
+		collection->code = EXIT_CODE_PARTLY;
+	}
+	if (count && !collection->removed)
+		(void)printf("%s %u record%s of conversations  %13s bytes\n",
+			     dry_run ? "would remove" : "removed", count, count == 1 ? "" : "s",
+			     text_number(bytes, text));
+}
+
 static int gc(const struct config *config, char **names)
 {
 	struct store store;
@@ -211,6 +235,8 @@ static int gc(const struct config *config, char **names)
 	else
 		collect_old(&collection, config_number(config, OPTION_session_keep_days),
 			    config_number(config, OPTION_session_max_bytes));
+	if (!*names)
+		collect_conversations(&collection, config_number(config, OPTION_session_keep_days));
 	report_total(&collection);
 	store_close(&store);
 	return collection.code;

@@ -33,6 +33,9 @@ class Agent:
     cuts = None  # that many characters of a file are given at once
     rewrites = True  # a tool of its own writes files anew that are there
     searches = False  # it has a search tool that starts rg, where that is on PATH
+    instructions = ()  # names of instruction files that it gives to the model by itself
+    own_words = {}  # by kind of row: how its own answer begins that stands in place of seen's
+    proves = False  # its transcript proves, after a resume, what its own read tool gave
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
     def configure(self, home, workspace, url):
@@ -42,6 +45,10 @@ class Agent:
     def arguments(self, prompt):
         """The command's words after its name, for a run without a terminal."""
         raise NotImplementedError
+
+    def resume(self, prompt, home):
+        """The same, to go on with the last conversation; None: it cannot without a terminal."""
+        return None
 
     def call(self, operation, workspace):
         """The Call for a step's operation (scenario.Step)."""
@@ -58,6 +65,8 @@ class Agent:
 
 class Pi(Agent):
     name = "pi"
+    instructions = ("AGENTS.md", "CLAUDE.md")
+    proves = True
     package = "@mariozechner/pi-coding-agent"
     profiles = ("pi-coding-agent",)
     whitelisted = ("pi", "pi-coding-agent")
@@ -73,6 +82,9 @@ class Pi(Agent):
 
     def arguments(self, prompt):
         return ["-p", "--provider", "scripted", "--model", "scripted", prompt]
+
+    def resume(self, prompt, home):
+        return ["-c", *self.arguments(prompt)]
 
     def shell(self, _, command):
         return Call("bash", {"command": command})
@@ -100,6 +112,7 @@ export default function (pi) {
 
 class Codex(Agent):
     name = "codex"
+    instructions = ("AGENTS.md",)
     package = "@openai/codex"
     auto = "both"
     reads_by_shell = True
@@ -123,6 +136,10 @@ trust_level = "trusted"
 
     def arguments(self, prompt):
         return ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", prompt]
+
+    def resume(self, prompt, home):
+        words = self.arguments(prompt)
+        return [words[0], "resume", "--last", *words[1:]]
 
     def shell(self, _, command):
         return Call("exec_command", {"cmd": command})
@@ -151,6 +168,10 @@ trust_level = "trusted"
 
 class Claude(Agent):
     name = "claude"
+    own_words = {"notice": "Wasted call \u2014 file unchanged since your last Read.", "stale": "<tool_use_error>File has been modified since read",
+                 "unread": "<tool_use_error>File has not been read yet."}
+    instructions = ("CLAUDE.md",)
+    proves = True
     package = "@anthropic-ai/claude-code"
     profiles = ("claude-code",)
     auto = "both"
@@ -162,6 +183,9 @@ class Claude(Agent):
 
     def arguments(self, prompt):
         return ["-p", prompt, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"]
+
+    def resume(self, prompt, home):
+        return ["-c", *self.arguments(prompt)]
 
     def shell(self, _, command):
         return Call("Bash", {"command": command, "description": "scripted"})
@@ -188,6 +212,7 @@ class Claude(Agent):
 
 class Gemini(Agent):
     name = "gemini"
+    instructions = ("GEMINI.md",)
     package = "@google/gemini-cli"
     profiles = ("gemini-cli",)
     whitelisted = ("gemini", "gemini-cli")
@@ -204,6 +229,9 @@ class Gemini(Agent):
 
     def arguments(self, prompt):
         return ["-p", prompt, "--yolo", "-m", "gemini-2.5-pro"]
+
+    def resume(self, prompt, home):
+        return ["--resume", "latest", *self.arguments(prompt)]
 
     def shell(self, _, command):
         if "$(" in command or "<(" in command:  # it refuses these where it sees them
@@ -239,6 +267,7 @@ class Gemini(Agent):
 
 class OpenCode(Agent):
     name = "opencode"
+    instructions = ("AGENTS.md", "CLAUDE.md")
     package = "opencode-ai"
     auto = "both"
     searches = True
@@ -259,6 +288,10 @@ class OpenCode(Agent):
 
     def arguments(self, prompt):
         return ["run", "--model", "scripted/scripted", prompt]
+
+    def resume(self, prompt, home):
+        words = self.arguments(prompt)
+        return [*words[:-1], "-c", prompt]
 
     def shell(self, _, command):
         return Call("bash", {"command": command, "description": "scripted"})
@@ -299,6 +332,7 @@ class Kilo(OpenCode):
 
 class Cline(Agent):
     name = "cline"
+    instructions = ("AGENTS.md",)
     package = "cline"
     auto = "both"
     cuts = 8000

@@ -4,13 +4,15 @@ Each row is one tool call; the model server's log says what the model was given 
 external program, and read in part; afterwards the agent works on what it was given.
 """
 import os
+import re
 
 from agents import bare_lines, write_file
 from hooked import LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
-from model_server import Call, results_in_log
+from model_server import Call, requests_in_log, results_in_log, texts_in
 from stage import Play, agent_of, seen_run
 
 NOTICE, LINES, CHANGED = "[File previously read: ", "[Lines ", "[File changed since last read: "
+UNREAD = " has not been read yet. Please read the file first."
 STALE, SAME = " was modified since you last read it. Please read the file again.", " already held this content.]"
 
 
@@ -24,21 +26,34 @@ FILES = {"a.txt": text_of(60), "part.txt": text_of(300), "own.txt": text_of(80),
 EXTERNAL = "an external program's line\n"
 
 
+def missing_lines(text, given):
+    has = set(bare_lines(given).splitlines())
+    return [line for line in text.splitlines() if line and line not in has]
+
+
 class Row:
     """name; call: operation words for the agent; kind: what the model must be given; outsider: see ModelServer."""
 
     def __init__(self, name, kind, *operation, outsider=None, text=None):
         self.name, self.kind, self.operation, self.outsider, self.text = name, kind, operation, outsider, text
 
+    def is_own(self, agent, given, body):
+        """Is it the agent's own answer, and is it so?  An unchanged file is in front of the model, whole."""
+        kind = "notice" if self.kind in ("real", "lines", "fair") else self.kind
+        if given is None or kind not in agent.own_words or not given.startswith(agent.own_words[kind]):
+            return False
+        return kind != "notice" or not missing_lines(self.text or FILES[self.operation[1]], texts_in(body))
+
     def fault(self, given, earlier):
         if given is None:
             return "no result"
+        given = re.sub(r"\A1\t(?=\[)", "", given)  # of an agent that numbers lines
         kinds = {"notice": given.lstrip().startswith(NOTICE), "lines": given.lstrip().startswith(LINES),
-                 "diff": given.lstrip().startswith(CHANGED), "stale": STALE in given, "same": SAME in given,
-                 "done": not any(words in given for words in (STALE, NOTICE, CHANGED))}
+                 "diff": given.lstrip().startswith(CHANGED), "stale": STALE in given, "unread": UNREAD in given, "same": SAME in given,
+                 "done": not any(words in given for words in (STALE, UNREAD, NOTICE, CHANGED))}
         if self.kind == "real":
             answered = any(words in given for words in (NOTICE, LINES, CHANGED))
-            missing = [line for line in (self.text or "").splitlines() if line and line not in bare_lines(given)]
+            missing = missing_lines(self.text or "", given)
             return f"{len(missing)} lines are missing; given: {given[:200]!r}" if missing or answered else None
         if self.kind == "fair":  # a notice only for what some earlier result held whole
             whole = any(FILES[self.operation[1]].rstrip("\n") in bare_lines(text) for text in earlier)
@@ -66,7 +81,7 @@ def rows():
         Row("read after an external change", "diff", "read", "ext.txt", outsider=f"printf %s {EXTERNAL!r} >> ext.txt".replace("\\n", "\n")),
         Row("read before an edit", "real", "read", "edit.txt", text=FILES["edit.txt"]),
         Row("an edit over an external change", "stale", "edit", "edit.txt", "line 7 of a file", "line seven of a file",
-            outsider="sleep 1.1; echo external >> edit.txt"),
+            outsider="sleep 1.1; echo external >> edit.txt; sleep 2"),  # an agent may read it by itself meanwhile
         Row("read after the refusal", "diff", "read", "edit.txt"),
         Row("the edit after reading again", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
         Row("read before a write", "real", "read", "same.txt", text=FILES["same.txt"]),
@@ -120,17 +135,35 @@ class Answered(Play):
         super()._run(command)
 
     def judge(self):
-        given = results_in_log(self.log)
+        given, bodies = results_in_log(self.log), requests_in_log(self.log)
         result = []
         for index, row in enumerate(self.rows):
             text = given.get(index)
-            result.append((row.name, row.kind, row.fault(None if text is None else self.agent.bare_result(text), [given.get(i) or "" for i in range(index)])))
+            if text is not None:
+                text = self.agent.bare_result(text)
+                if row.kind == "same":  # beside the result, perhaps
+                    text += texts_in(bodies[index])[-4000:]
+            fault = row.fault(text, [given.get(i) or "" for i in range(index)])
+            result.append((row.name, row.kind, None if row.is_own(self.agent, text, bodies.get(index)) else fault))
         result.append(("exit status", "0", None if self.status == 0 else f"it is {self.status}"))
         with open(f"{self.workspace}/edit.txt", encoding="utf-8") as file:
             text = file.read()
         result.append(("the edited file", "both changes", None if "line seven" in text and text.endswith("external\n") else text[-200:]))
         self.ask_seen("log", "--json", "--session", self.session)
         return result
+
+
+class Unread(Answered):
+    """A file is not overwritten before it was read."""
+
+    def __init__(self, spec, out):
+        super().__init__(spec, out, ("--read-before-write", "deny"), "answered, unread")
+        self.rows = [Row("a write of a file that was not read", "unread", "write", "same.txt", "other\n"),
+                     Row("read it", "real", "read", "same.txt", text=FILES["same.txt"]),
+                     Row("the write after reading", "done", "write", "same.txt", "other\n"), Row("a new file", "done", "write", "new.txt", "new\n"),
+                     Row("read before an edit", "real", "read", "edit.txt", text=FILES["edit.txt"]),
+                     Row("an edit", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
+                     Row("another", "done", "shell", "echo external >> edit.txt")]
 
 
 class Rival(Answered):
@@ -172,16 +205,19 @@ class Cut(Hooked):
             self.talk = Talk(self.agent.arguments(PROMPT))
         super()._talk()
 
-    @staticmethod
-    def _row(name, expected, text):
-        text = text or ""
+    def _row(self, name, expected, result):
+        text, body = result
+        own = self.agent.own_words.get("notice")
+        if own and text.startswith(own):  # its own words: they are so where the file is in front of the model
+            missing = missing_lines(TEXT, texts_in(body))
+            return name, expected, f"its own notice, without {len(missing)} lines of the file" if missing else None
         is_notice = text.lstrip().startswith(NOTICE)
-        missing = [line for line in TEXT.splitlines() if line not in bare_lines(text)]
-        return name, expected, None if (is_notice if expected == "notice" else not is_notice and not missing) else f"given: {text[:160]!r}"
+        is_right = is_notice if expected == "notice" else not is_notice and not missing_lines(TEXT, text)
+        return name, expected, None if is_right else f"given: {text[:160]!r}"
 
     def judge(self):
-        given = self.results()
-        main, below = given[False] + [None] * 9, given[True] + [None] * 4
+        given = self.turns()
+        main, below = given[False] + [("", None)] * 9, given[True] + [("", None)] * 4
         rows = [self._row("read", "real", main[1]), self._row("read again", "notice", main[2])]
         if self.below:
             rows += [self._row("the sub-agent's read", "real", below[1]), self._row("read behind it", "real", main[4]),
@@ -193,6 +229,6 @@ class Cut(Hooked):
 
 def answereds(spec, out):
     agent = agent_of(spec)
-    return ([Answered(spec, out)] + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
+    return ([Answered(spec, out)] + ([Unread(spec, out)] if agent.rewrites and not agent.reads_by_shell else []) + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
             + ([Cut(spec, out, False)] if agent.name in TALKS and not TALKS[agent.name].fills else [])
             + ([Cut(spec, out, True)] if agent.name in SUB_AGENTS else []))

@@ -56,7 +56,7 @@ class TurnServer(ModelServer):
             index = self.turns[below]
             self.turns[below] += 1
             call, tokens = self.scripts[below][min(index, len(self.scripts[below]) - 1)]
-            self._note(kind="turn", step=index, below=below, results=api.results(body))
+            self._note(kind="turn", step=index, below=below, results=api.results(body), body=body)
         stream = "".join((f"event: {name}\n" if name else "")
                          + f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"
                          for name, event in api.events(call, f"{index}_{self.turns[True]}"))
@@ -174,15 +174,18 @@ class Hooked(Play):
                 signal.signal(signal.SIGALRM, old)
                 kill_descendants()
 
-    def results(self):
-        """What the model was given for each of its turns, in order: the last result of the next request."""
+    def turns(self):
+        """What the model was given for each of its turns, in order: the last result of the next request, and that request."""
         given = {False: [], True: []}
         with open(self.log, encoding="utf-8") as log:
             for line in log:
                 record = json.loads(line)
                 if record["kind"] == "turn":
-                    given[record["below"]].append(self.agent.bare_result((record["results"] or [""])[-1]))
+                    given[record["below"]].append((self.agent.bare_result((record["results"] or [""])[-1]), record["body"]))
         return given
+
+    def results(self):
+        return {below: [text for text, _ in turns] for below, turns in self.turns().items()}
 
     def causes(self):
         log = self.ask_seen("log", "--json", "--op", "forgotten", "--session", self.session) or ""

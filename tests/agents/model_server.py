@@ -284,3 +284,23 @@ def results_in_log(log_path):
                 for step, text in enumerate(record["results"]):
                     given.setdefault(step, text)
     return given
+
+
+def texts_in(value):
+    """All texts in a part of a request, a line each."""
+    if isinstance(value, str):
+        return value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return "\n".join(texts_in(part) for part in parts)
+
+
+def requests_in_log(log_path):
+    """The request in which each step's result first appeared: {step: body}."""
+    bodies = {}
+    with open(log_path, encoding="utf-8") as log:
+        for line in log:
+            record = json.loads(line)
+            if record["kind"] == "turn":
+                for step in range(len(record["results"])):
+                    bodies.setdefault(step, record["body"])
+    return bodies

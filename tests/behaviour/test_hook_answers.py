@@ -255,6 +255,29 @@ runs("cat d; cat long too", cut=1500); runs("cat d")
 
 
 class Edits(Answers):
+    def test_agents_own_reads(self):
+        """An agent that reads a changed file by itself: its model knows what it was given."""
+        own, stub, after, again = self.play(r'''
+import time
+write("a", 50); read("a"); outside("a", "external\n")
+open("a").read(); time.sleep(0.6); out.append(edit("a"))
+stub = {"type": "file_unchanged", "file": {"filePath": os.path.abspath("a")}}
+reads("a", response=stub); out.append(edit("a")); reads("a", response=stub)
+''')
+        self.assertIn("was modified since you last read it", own)
+        self.assertEqual((stub, after, again), ("diff", None, "text"))
+
+    def test_read_while_it_changed(self):
+        """What the tool gave is no version that is there: the model does not know the one that is."""
+        young, old = self.play(r'''
+import time
+write("a", 50); read("a"); gave = given("a")
+outside("a", "external\n"); reads("a", response=gave); out.pop(); out.append(edit("a"))
+time.sleep(1.1); reads("a", response=gave); out.pop(); out.append(edit("a"))       # by CRLF, say
+''')
+        self.assertIn("was modified since you last read it", young)
+        self.assertIsNone(old)
+
     def test_stale(self):
         first, words, again, after, new = self.play(r'''
 write("a", 50); read("a")

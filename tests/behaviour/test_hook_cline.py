@@ -10,7 +10,7 @@ from driver import Case
 HOST = r'''
 import plugin from "./plugin.mjs";
 import { readFileSync, existsSync, writeFileSync } from "node:fs";
-const { beforeModel, beforeTool, afterTool } = plugin.hooks;
+const { beforeRun, beforeModel, beforeTool, afterTool } = plugin.hooks;
 const log = () => { const text = existsSync(process.env.LOG) ? readFileSync(process.env.LOG, "utf8") : ""; writeFileSync(process.env.LOG, ""); return text.trim().split("\n").filter(Boolean); };
 const result = (id, output) => ({ role: "tool", content: [{ type: "tool-result", toolCallId: id, output }] });
 const user = { role: "user", content: [{ type: "text", text: "do it" }] };
@@ -39,6 +39,16 @@ out.read = reads([{ path: "known" }, { path: "other" }], [{ query: "known", resu
 out.asked = log();
 out.unread = [reads([{ path: "other" }], [{ query: "other", result: "1 | b", success: true }]), reads([{ path: "known" }], [{ query: "known", error: "x", success: false }]),
 	reads([{ path: "known" }], []), reads([{ path: "known" }], "text"), reads(undefined, [{ result: "x", success: true }]), reads([{ path: "known" }], [{ result: "x", success: true }], true)];
+const run = (conversation, messages, parentAgentId) => beforeRun?.({ snapshot: { conversationId: conversation, agentId: "a", parentAgentId, messages } }) ?? null;
+const says = (text) => ({ role: "user", content: [{ type: "text", text }] });
+const answered = { role: "assistant", content: [{ type: "text", text: "done" }] };
+out.prompts = [run("d1", [says("do it")]), run("d1", [says("do it"), answered, says("do more")]), run("d1", [says("do it"), answered, says("tell me")]),
+	run("d2", [says("do it"), answered, says("tell me")]), run("d3", [says("tell me")], "parent")];
+log();
+request("told", "d1", [user, result("k1", ["a"])]);
+request("cut", "d1", [user]);
+out.behind = [beforeTool({ snapshot: { conversationId: "d1" }, toolCall: { toolName: "editor", toolCallId: "k" }, input: {} }) ?? null,
+	...[1, 2].map(() => afterTool({ snapshot: { conversationId: "d1" }, toolCall: { toolName: "editor", toolCallId: "k" }, input: {}, result: { output: "x" } }) ?? null)];
 console.log(JSON.stringify(out));
 '''
 # Answers for the paths "known" and "stale".
@@ -46,8 +56,11 @@ SEEN = r'''#!/bin/sh
 input=$(cat)
 echo "$* $(printf %s "$input" | tr -d '\n' | cut -c1-300)" >> "$LOG"
 case $input in
-*'"event":"afterTool"'*'"path":"known"'*) printf '{"text":"a notice"}' ;;
-*'"event":"beforeTool"'*'"path":"stale"'*) printf '{"reason":"it was modified"}' ;;
+*'"PostToolUse"'*'"path":"known"'*) printf '{"output":"a notice"}' ;;
+*'"PreToolUse"'*'"path":"stale"'*) printf '{"refuse":"it was modified"}' ;;
+*'"SessionStart"'*'"source":"startup"'*) printf '{"add":"of the start"}' ;;
+*'"SessionStart"'*'"source":"'*) printf '{"add":"of what was before"}' ;;
+*'"UserPromptSubmit"'*'"prompt":"tell'*) printf '{"add":"what changed"}' ;;
 *) [ -z "$BROKEN" ] || { echo nonsense; exit 3; } ;;
 esac
 '''
@@ -73,13 +86,15 @@ class Plugin(Case):
         return json.loads(done.stdout)
 
     def conversations(self, out):
-        reported = {name: [line.split()[2] for line in lines if line.startswith("forget")] for name, lines in out.items()
+        def kind(line):
+            return line.split()[2] if line.startswith("forget") else "PostCompact" if '"source":"compact"' in line else ""
+        reported = {name: [kind(line) for line in lines if kind(line)] for name, lines in out.items()
                 if name in ("first", "longer", "and longer", "a sub-agent's", "one is missing", "one is shorter", "the same", "another", "back")}
         self.assertEqual(reported, {"first": ["SessionStart"], "longer": [], "and longer": [], "a sub-agent's": [], "one is missing": ["PostCompact"],
                                 "one is shorter": ["PostCompact"], "the same": [], "another": ["SessionStart"], "back": ["SessionStart"]})
         self.assertEqual([line.split()[2] for line in out["spawn"][1:] if line.startswith("forget")], ["SubagentStart"])
         self.assertEqual([line.split()[2] for line in out["spawned"][1:] if line.startswith("forget")], ["SubagentStop"])
-        self.assertEqual((out["spawn"][0], out["spawned"][0]), (None, None))
+        self.assertEqual(out["spawn"][0], None)
 
     def test_answers(self):
         out = self.run_host("cline_answers.js")
@@ -88,14 +103,19 @@ class Plugin(Case):
         self.assertEqual(out["read"], {"result": {"output": [{"query": "known", "result": "a notice", "success": True},
                                                              {"query": "other", "result": "1 | b", "success": True}]}})
         asked = [json.loads(line.split(" ", 3)[3]) for line in out["asked"]]
-        self.assertEqual([(one["tool"], one["tool_input"], one["tool_output"], one["conversation"]) for one in asked],
+        self.assertEqual([(one["tool_name"], one["tool_input"], one["tool_response"], one["session_id"]) for one in asked],
                          [("read_files", {"path": "known"}, "1 | a", "c1"), ("read_files", {"path": "other"}, "1 | b", "c1")])
         self.assertEqual(out["unread"], [None] * 6)
+        # What begins, goes on, or is asked for, in one text; after a cut behind the next result; a sub-agent is given nothing.
+        self.assertEqual(out["prompts"], [{"appendContext": "of the start"}, None, {"appendContext": "what changed"},
+                                          {"appendContext": "of what was before\n\nwhat changed"}, None])
+        self.assertEqual(out["behind"], [None, {"appendContext": "of what was before"}, None])
 
     def test_forget_only(self):
         out = self.run_host("cline.js")
         self.conversations(out)
         self.assertEqual((out["refused"] if "refused" in out else None, out["passed"], out["read"], out["asked"]), (None, None, None, []))
+        self.assertEqual((out["prompts"], out["behind"]), ([None] * 5, [None] * 3))
 
     def test_without_an_answer(self):
         """One that prints something else, or is not there: cline goes on as without it."""

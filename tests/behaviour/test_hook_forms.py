@@ -37,8 +37,8 @@ def edit_gemini(name, tool="replace", **more):
     return answer.get("reason")
 
 def cline(event, tool, tool_input, tool_output=None, conversation="c1"):
-    more = {} if tool_output is None else {"tool_output": tool_output}
-    return ask("cline", event=event, tool=tool, call="k", cwd=os.getcwd(), conversation=conversation, tool_input=tool_input, **more)
+    more = {} if tool_output is None else {"tool_response": tool_output}
+    return ask("cline", hook_event_name=event, tool_name=tool, tool_use_id="k", cwd=os.getcwd(), session_id=conversation, tool_input=tool_input, **more)
 def cline_text(name, start=None, end=None):
     lines = open(name, newline="").read().split("\n")
     if not lines[-1]: lines.pop()
@@ -46,9 +46,9 @@ def cline_text(name, start=None, end=None):
     return "\n".join("%%*d | %%s" %% (len(str(last)), number, lines[number - 1]) for number in range(first, last + 1))
 def reads_cline(name, start=None, end=None, text=None, conversation="c1"):
     words = {"path": os.path.abspath(name), **{key: value for key, value in (("start_line", start), ("end_line", end)) if value}}
-    answer = cline("afterTool", "read_files", words, cline_text(name, start, end) if text is None else text, conversation)
-    assert set(answer) <= {"text"}, answer
-    says(answer.get("text", "same"))
+    answer = cline("PostToolUse", "read_files", words, cline_text(name, start, end) if text is None else text, conversation)
+    assert set(answer) <= {"output"}, answer
+    says(answer.get("output", "same"))
 
 def codex(event, tool, conversation="c1", **tool_input):
     return ask("codex", session_id=conversation, turn_id="t", hook_event_name=event, cwd=os.getcwd(), tool_name=tool, tool_use_id="k", tool_input=tool_input)
@@ -180,12 +180,12 @@ for place in (os.environ["HOME"] + "/.cline/plugins", os.getcwd() + "/.cline/plu
     def test_edits(self):
         words = self.play(r'''
 write("a", 30); reads_cline("a"); out.clear(); outside("a", "external\n")
-out.append(cline("beforeTool", "editor", {"path": os.path.abspath("a"), "old_text": "x", "new_text": "y"}))
-out.append(cline("beforeTool", "apply_patch", {"input": "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch\n"}))
-out.append(cline("beforeTool", "editor", {"path": os.path.abspath("new"), "new_text": "y"}))
+out.append(cline("PreToolUse", "editor", {"path": os.path.abspath("a"), "old_text": "x", "new_text": "y"}))
+out.append(cline("PreToolUse", "apply_patch", {"input": "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch\n"}))
+out.append(cline("PreToolUse", "editor", {"path": os.path.abspath("new"), "new_text": "y"}))
 ''')
-        self.assertEqual([list(answer) for answer in words], [["reason"], ["reason"], []])
-        self.assertTrue(words[1]["reason"].startswith("a was modified since you last read it."))
+        self.assertEqual([list(answer) for answer in words], [["refuse"], ["refuse"], []])
+        self.assertTrue(words[1]["refuse"].startswith("a was modified since you last read it."))
 
 
 class Codex(Forms):

@@ -152,6 +152,7 @@ void baseline_given(const struct segment *segment, uint64_t scope_id, uint64_t f
 	copy.known = *version;
 	copy.known_ns = sys_boottime_ns();
 	copy.recent_ns = 0;
+	copy.is_given = 1;
 	commit(segment, slot, &copy, copy.known_ns);
 }
 
@@ -167,10 +168,14 @@ void baseline_read(const struct segment *segment, uint64_t scope_id, uint64_t fi
 	const struct version *known = known_at(segment, &copy, now_ns);
 	if (known && version_equal(known, version))
 		segment_count(segment, COUNTER_own_repeats, 1);
-	if (!copy.recent_ns || !version_equal(&copy.recent, version)) {
+	/* The model knows what it was given: its hook would have reported another version. */
+	bool is_reported = known == &copy.known && copy.is_given &&
+			   (scope_flags(segment, scope_id) & SCOPE_READS_REPORTED);
+	if (!is_reported && (!copy.recent_ns || !version_equal(&copy.recent, version))) {
 		if (known == &copy.recent) {
 			copy.known = copy.recent;
 			copy.known_ns = copy.recent_ns;
+			copy.is_given = 0;
 		}
 		copy.recent = *version;
 		copy.recent_ns = now_ns;
@@ -337,6 +342,7 @@ static void adopt(const struct segment *segment, uint64_t file_key, const struct
 	copy.known = *version;
 	copy.known_ns = since_ns;
 	copy.recent_ns = 0;
+	copy.is_given = 0;
 	commit(segment, slot, &copy, sys_boottime_ns());
 }
 

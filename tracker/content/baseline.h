@@ -7,7 +7,8 @@
  * Edit and write tools read a file again right before they write it: such a read says nothing of
  * what the model knows, so a read counts only when it is old enough, by the first one of its
  * version.  What the session writes moves a baseline only if what it replaced was the baseline:
- * `echo x >> f` does not make an external writer's change known.
+ * `echo x >> f` does not make an external writer's change known.  Agents also read files that changed
+ * to inform themselves.  Where hooks report what the model is given, these reads move nothing.
  *
  * Lock-free and async-signal-safe.
  */
@@ -34,7 +35,9 @@ uint64_t baseline_scope(const struct context *context, const char *scope_name);
 void baseline_given(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		    const struct version *version);
 
-/* baseline_read(): an agent of the scope read the file, now.  It counts when it is old enough. */
+/* baseline_read(): an agent of the scope read the file, now.  It counts when it is old enough.  Where
+ * the agent's hook has what its read tool gives (SCOPE_READS_REPORTED), it does not count beside a
+ * version that was given. */
 void baseline_read(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		   const struct version *version);
 

@@ -133,6 +133,9 @@ enum scope_flags {
 		8, /* from its beginning on, which in a run is mute then: enum context_run */
 	SCOPE_REPORTS =
 		16, /* its agent's hook has what its commands printed: any of it may come to be proven */
+	SCOPE_READS_REPORTED =
+		32, /* its agent's hook has what its read tool gave: that is what its model knows, not
+		       what the agent reads by itself */
 };
 
 enum { SCOPE_NAME_BYTES = 40 };
@@ -338,6 +341,7 @@ struct baseline_slot {
 	uint64_t known_ns;
 	uint64_t recent_ns; /* of the first read of that version; 0: there is none */
 	uint64_t last_ns;   /* of the last change of this slot */
+	uint64_t is_given; /* 1: `known` was given or made, 0: it was read, and nothing else is known */
 };
 
 /* Lines of a file that a scope was given, by one request. */
@@ -438,7 +442,7 @@ _Static_assert(sizeof(struct command_slot) == 96, "command_slot is part of the s
 _Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct inode_slot) == 40, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct baseline_slot) == 104, "baseline_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct line_range_slot) == 472, "part_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct instruction_slot) == 96,
 	       "instruction_slot is part of the segment's ABI");

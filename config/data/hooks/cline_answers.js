@@ -11,10 +11,10 @@ function forget(event) {
 	run("seen forget --hook " + event + " >/dev/null 2>&1 || :", "");
 }
 
-function ask(event, { snapshot, toolCall }, tool_input, tool_output) {
+function ask(event, { snapshot, toolCall }, more) {
 	const answer = run("seen answer hook cline 2>/dev/null || :", JSON.stringify({
-		event, tool_input, tool_output, tool: toolCall?.toolName, call: toolCall?.toolCallId, cwd: process.cwd(),
-		conversation: snapshot?.conversationId, sub_agent: snapshot?.parentAgentId ? snapshot.agentId : undefined }));
+		hook_event_name: event, tool_name: toolCall?.toolName, tool_use_id: toolCall?.toolCallId, cwd: process.cwd(),
+		session_id: snapshot?.conversationId, agent_id: snapshot?.parentAgentId ? snapshot.agentId : undefined, prompt_id: snapshot?.runId, ...more }));
 	try {
 		return JSON.parse(answer);
 	} catch {
@@ -56,33 +56,68 @@ function answerReads(context) {
 	const answered = output.map((entry, index) => {
 		if (entry?.success !== true || typeof entry.result !== "string")
 			return entry;
-		const { text } = ask("afterTool", context, files[index], entry.result);
-		changed ||= text !== undefined;
-		return text === undefined ? entry : { ...entry, result: text };
+		const answer = ask("PostToolUse", context, { tool_input: files[index], tool_response: entry.result });
+		changed ||= answer.output !== undefined;
+		return answer.output === undefined ? entry : { ...entry, result: answer.output };
 	});
 	return changed ? { result: { ...context.result, output: answered } } : undefined;
+}
+
+const news = new Map(); // by conversation: for its model, with the next prompt, or behind the next result
+const begun = new Set(); // conversations
+
+// What began, or goes on: a conversation, or another part of it.
+function begin(source, context) {
+	const conversation = context.snapshot?.conversationId;
+	begun.add(conversation);
+	const { add } = ask("SessionStart", context, { source });
+	if (add)
+		news.set(conversation, add);
+}
+
+function takeNews({ snapshot }, ...more) {
+	const text = [news.get(snapshot?.conversationId), ...more].filter(Boolean).join("\n\n");
+	news.delete(snapshot?.conversationId);
+	return text || undefined;
+}
+
+const wordsOf = (message) => (message?.content ?? []).map((part) => (part?.type === "text" ? part.text : "")).join("");
+
+function answerPrompt(context) {
+	const messages = context.snapshot?.messages ?? [];
+	if (context.snapshot?.parentAgentId)
+		return;
+	if (!begun.has(context.snapshot?.conversationId))
+		begin(messages.some(({ role }) => role === "assistant") ? "resume" : "startup", context);
+	const words = wordsOf(messages.findLast(({ role }) => role === "user"));
+	const appendContext = takeNews(context, ask("UserPromptSubmit", context, { prompt: words }).add);
+	return appendContext && { appendContext };
 }
 
 export default {
 	name: "seen",
 	manifest: { capabilities: ["hooks"] },
 	hooks: {
+		beforeRun: answerPrompt,
 		beforeModel: ({ snapshot, request }) => {
 			const change = snapshot?.parentAgentId ? undefined : changeOf(snapshot?.conversationId, request?.messages);
-			if (change)
+			if (change === "PostCompact")
+				begin("compact", { snapshot });
+			else if (change)
 				forget(change);
 		},
 		beforeTool: (context) => {
 			if (startsAgents(context.toolCall?.toolName))
 				forget("SubagentStart");
-			const { reason } = ask("beforeTool", context, context.input);
-			return reason === undefined ? undefined : { skip: true, reason };
+			const { refuse } = ask("PreToolUse", context, { tool_input: context.input });
+			return refuse === undefined ? undefined : { skip: true, reason: refuse };
 		},
 		afterTool: (context) => {
 			if (context.toolCall?.toolName === "spawn_agent")
 				forget("SubagentStop");
-			if (context.toolCall?.toolName === "read_files")
-				return answerReads(context);
+			const answer = context.toolCall?.toolName === "read_files" ? answerReads(context) : undefined;
+			const appendContext = takeNews(context);
+			return appendContext ? { ...answer, appendContext } : answer;
 		},
 	},
 };

@@ -13,6 +13,8 @@ function forget(event) {
 // This file may be loaded twice, from the user's and the project's directory: a call is asked for once.
 const asked = (globalThis[Symbol.for("seen.asked")] ??= new WeakSet());
 const added = new Map(); // by call: what its result is to say besides
+const news = new Map(); // by conversation: for its model, with the next prompt, or behind the next result
+const begun = new Set(); // conversations
 const prompts = new Map(); // by conversation: the message that began the turn
 const subAgents = new Set();
 let others = true; // plugins that may change what a tool gives: in doubt there are
@@ -42,6 +44,20 @@ function ask(event, of, directory, session, more) {
 	}
 }
 
+// What began, or goes on: a conversation, or another part of it.
+function begin(event, of, directory, session, source) {
+	begun.add(session);
+	if (!process.env.SEEN_SESSION) return forget(event);
+	const { add } = ask(event, of, directory, session, { source });
+	if (add) news.set(session, add);
+}
+
+function takeNews(session, ...more) {
+	const text = [news.get(session), ...more].filter(Boolean).join("\n\n");
+	news.delete(session);
+	return text;
+}
+
 export const SeenHooks = async ({ directory }) => ({
 	config: async (config) => {
 		others = ![config.plugin_origins ?? config.plugin].every((list) => Array.isArray(list) && !list.some(mayChange));
@@ -51,23 +67,29 @@ export const SeenHooks = async ({ directory }) => ({
 		const id = event.properties?.sessionID;
 		if (event.type === "session.created" && session.parentID) {
 			subAgents.add(session.id);
+			begun.add(session.id);
 			forget("SubagentStart");
 		} else if (event.type === "session.created") {
-			forget("SessionCreated");
+			begin("SessionStart", event, directory, session.id, "startup");
 		} else if (event.type === "session.updated" && session.revert) {
-			forget("SessionReverted");
+			begin("Rewind", event, directory, session.id);
 		} else if ((event.type === "session.idle" || event.type === "session.error") && subAgents.delete(id)) {
 			forget("SubagentStop");
 		} else if (event.type === "session.compacted") {
-			forget("PostCompact");
+			begin("SessionStart", event, directory, id, "compact");
 		} else if (event.type === "message.part.updated" && event.properties.part?.state?.time?.compacted) {
 			forget("Pruned"); // an old result was taken out of the conversation
 		}
 	},
 	"chat.message": async (input, output) => {
-		prompts.set(input.sessionID, output.message?.id);
-		const words = (output.parts ?? []).map((part) => (part.type === "text" && !part.synthetic ? part.text : "")).join("");
-		ask("UserPromptSubmit", output, directory, input.sessionID, { prompt: words });
+		const { sessionID } = input, messageID = output.message?.id, parts = output.parts ?? [];
+		prompts.set(sessionID, messageID);
+		if (!begun.has(sessionID)) begin("SessionStart", input, directory, sessionID, "resume"); // one of another run
+		const words = parts.map((part) => (part.type === "text" && !part.synthetic ? part.text : "")).join("");
+		const text = takeNews(sessionID, ask("UserPromptSubmit", output, directory, sessionID, { prompt: words }).add);
+		// Ids rise with time: behind the prompt's own parts.
+		const last = parts[parts.length - 1]?.id;
+		if (text && last) parts.push({ id: last + "s", sessionID, messageID, type: "text", synthetic: true, text });
 	},
 	"tool.execute.before": async (input, output) => {
 		const answer = ask("PreToolUse", output, directory, input.sessionID, {
@@ -78,13 +100,14 @@ export const SeenHooks = async ({ directory }) => ({
 	},
 	"tool.execute.after": async (input, output) => {
 		const text = typeof output?.output === "string" ? output.output : undefined;
-		const answer = ask("PostToolUse", output, directory, input.sessionID, {
+		const failed = input.tool === "bash" && output?.metadata?.exit;
+		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", output, directory, input.sessionID, {
 			tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
 			tool_response: input.tool === "read" ? text : undefined,
 		});
 		const more = added.get(input.callID);
 		added.delete(input.callID);
 		if (text !== undefined && typeof answer.output === "string") output.output = answer.output;
-		else if (text !== undefined && more) output.output = text + "\n\n" + more;
+		else if (text !== undefined) output.output = [text, takeNews(input.sessionID, more)].filter(Boolean).join("\n\n");
 	},
 });

@@ -12,6 +12,7 @@ function forget(event: string) {
 const asked: WeakSet<object> = ((globalThis as any)[Symbol.for("seen.asked")] ??= new WeakSet());
 const added = new Map<string, string>(); // by call: what its result is to say besides
 let prompts = 0;
+let news = ""; // for the model: with the next prompt, or behind the next result
 
 function ask(event: string, of: object, ctx: any, more: object): any {
 	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
@@ -30,14 +31,30 @@ function ask(event: string, of: object, ctx: any, more: object): any {
 	}
 }
 
+// What began, or goes on: a conversation, or another part of it.
+function begin(event: string, of: object, ctx: any, source?: string) {
+	if (!process.env.SEEN_SESSION) return forget(event);
+	news = ask(event, of, ctx, { source, transcript_path: ctx.sessionManager.getSessionFile() }).add ?? news;
+}
+
+function takeNews(...more: (string | undefined)[]): string {
+	const text = [news, ...more].filter(Boolean).join("\n\n");
+	news = "";
+	return text;
+}
+
 export default function (pi: any) {
-	pi.on("session_start", () => forget("SessionStart")); // also after /new, /resume, /fork
+	pi.on("session_start", (event: any, ctx: any) => { // also after /new, /resume, /fork
+		const isOld = ctx.sessionManager.getEntries().some((entry: any) => entry.type === "message");
+		begin("SessionStart", event, ctx, isOld ? "resume" : event.reason === "new" ? "clear" : "startup");
+	});
 	pi.on("session_before_compact", () => forget("PreCompact"));
-	pi.on("session_compact", () => forget("PostCompact"));
-	pi.on("session_tree", () => forget("Rewind")); // /tree: another branch of the conversation
+	pi.on("session_compact", (event: any, ctx: any) => begin("SessionStart", event, ctx, "compact"));
+	pi.on("session_tree", (event: any, ctx: any) => begin("Rewind", event, ctx)); // /tree: another branch of the conversation
 	pi.on("before_agent_start", (event: any, ctx: any) => {
 		prompts++;
-		ask("UserPromptSubmit", event, ctx, { prompt: event.prompt });
+		const text = takeNews(ask("UserPromptSubmit", event, ctx, { prompt: event.prompt }).add);
+		if (text) return { message: { customType: "seen", content: text, display: false } };
 	});
 	pi.on("tool_call", (event: any, ctx: any) => {
 		const answer = ask("PreToolUse", event, ctx, {
@@ -48,13 +65,15 @@ export default function (pi: any) {
 	});
 	pi.on("tool_result", (event: any, ctx: any) => {
 		const text = event.content?.length === 1 && event.content[0].type === "text" && !event.isError ? event.content[0].text : undefined;
-		const answer = ask("PostToolUse", event, ctx, {
+		const failed = event.toolName === "bash" && event.isError;
+		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", event, ctx, {
 			tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input,
 			tool_response: event.toolName === "read" ? text : undefined,
 		});
 		const more = added.get(event.toolCallId);
 		added.delete(event.toolCallId);
 		if (text !== undefined && answer.output !== undefined) return { content: [{ type: "text", text: answer.output }] };
-		if (text !== undefined && more) return { content: [...event.content, { type: "text", text: more }] };
+		const besides = text === undefined ? "" : takeNews(more);
+		if (besides) return { content: [...event.content, { type: "text", text: besides }] };
 	});
 }

@@ -5,6 +5,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
+#include "tracker/process/scope.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
@@ -140,6 +141,31 @@ Test(baseline, the_read_before_a_write_does_not_launder)
 	read_it(scope, &V2);
 	clock_now_ns += 249 * MS;
 	cr_assert_eq(at(scope), 1);
+}
+
+/* Agents read a file that changed by themselves: where their hooks report what the model is given, it
+ * knows that alone. */
+Test(baseline, own_reads_move_nothing_that_hooks_report)
+{
+	cr_assert_eq(
+		scope_set_flags(&world.segment, scope, SCOPE_READS_REPORTED, SCOPE_READS_REPORTED),
+		0);
+	read_it(scope, &V1); /* never given: as ever */
+	clock_now_ns += 300 * MS;
+	cr_assert_eq(at(scope), 1);
+	read_it(scope, &V2);
+	clock_now_ns += 300 * MS;
+	cr_assert_eq(at(scope), 2);
+	given(scope, &V2);
+	read_it(scope, &V3);
+	clock_now_ns += 5000 * MS;
+	cr_assert_eq(at(scope), 2);
+	given(scope, &V3);
+	cr_assert_eq(at(scope), 3);
+	given(other, &V1); /* of an agent without such hooks */
+	read_it(other, &V2);
+	clock_now_ns += 300 * MS;
+	cr_assert_eq(at(other), 2);
 }
 
 Test(baseline, the_only_read_is_known_though_it_is_young)
