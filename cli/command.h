@@ -40,7 +40,8 @@
 	COMMAND(config, "settings and their sources", 0) \
 	COMMAND(doctor, "what would be observed", 0) \
 	COMMAND(session, "print the directory of a session, created if it is new", 1) \
-	COMMAND(answer, "answer for a process of a session", 1)
+	COMMAND(answer, "answer for a process of a session", 1) \
+	COMMAND(confined, "run in a confinement that `seen run` made", 1)
 
 #define COMMAND(name, summary, hidden) int cmd_##name(int argc, char **argv);
 COMMANDS(COMMAND)

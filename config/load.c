@@ -436,6 +436,19 @@ static int flag_value(const char *name, int argc, char **argv, int *index, const
 	return 1;
 }
 
+/* "--NAME" of an option that needs no value. */
+static bool flag_bare(const struct option *option, const char *argument, int *index,
+		      const char **ret_value)
+{
+	const char *value = option_bare_value(option);
+
+	if (!value || strcmp(argument + 2, option->flag) != 0)
+		return false;
+	*ret_value = value;
+	*index += 1;
+	return true;
+}
+
 /* A copy that lives as long as the request. */
 static char *request_keep(struct config_request *request, char *text)
 {
@@ -490,7 +503,9 @@ int config_request_flag(struct config_request *request, int argc, char **argv, i
 
 		if (option->flag[0] == '\0')
 			continue;
-		taken = flag_value(option->flag, argc, argv, index, &value, ret_error);
+		taken = flag_bare(option, argument, index, &value)
+				? 1
+				: flag_value(option->flag, argc, argv, index, &value, ret_error);
 		if (taken != 1)
 			continue;
 		if (asprintf(&key, "%s.%s", option->section, option->name) < 0 ||

@@ -43,6 +43,8 @@ _Static_assert(COUNT_OF(choices_guard_read_before_write) == GUARD_READ_BEFORE_WR
 _Static_assert(COUNT_OF(choices_notice_on_change) == NOTICE_ON_CHANGE_DIFF + 1, "notice.on_change");
 _Static_assert(COUNT_OF(choices_requests_enable) == REQUESTS_ENABLE_NO + 1, "requests.enable");
 _Static_assert(COUNT_OF(choices_context_inject) == CONTEXT_INJECT_VIEWERS + 1, "context.inject");
+_Static_assert(COUNT_OF(choices_confine_set) == CONFINE_SET_ISOLATED + 1, "confine.set");
+_Static_assert(COUNT_OF(choices_confine_network) == CONFINE_NETWORK_NO + 1, "confine.network");
 _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");
 
 /* The words of a LIST that takes no others. */
@@ -141,6 +143,11 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		.choices = choices_profile_keeps, .choice_count = COUNT_OF(choices_profile_keeps),
 		.doc = "which end of a longer output the model is given: for people, nothing hangs on it; none: a file's name instead",
 	},
+	[PROFILE_OPTION_SETTINGS] = {
+		PROFILE, .name = "settings", .kind = OPTION_LIST, .value = "", .unit = "",
+		.doc = "its settings: what it may do, what it runs by itself; read-only in a confined run ([confine] set; globs as for state, "
+		       "./x: in the workspace)",
+	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
@@ -197,9 +204,10 @@ static const struct option rule_options[RULE_OPTION_COUNT] = {
 };
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session",    "processes", "paths",   "notice",  "window",
-					"journal",    "guard",     "content", "undo",    "watch",
-					"checkpoint", "requests",  "history", "context", "rules" };
+static const char *const sections[] = { "session", "processes", "paths",      "notice",
+					"window",  "journal",   "guard",      "content",
+					"undo",    "watch",     "checkpoint", "requests",
+					"history", "context",   "rules",      "confine" };
 
 const struct option *option_at(size_t id)
 {
@@ -269,6 +277,12 @@ const char *option_default(const struct option *option)
 		if (strcasecmp(option->choices[i], option->value) == 0)
 			return option->choices[i];
 	return option->value;
+}
+
+const char *option_bare_value(const struct option *option)
+{
+	return option == option_at(OPTION_confine_set) ? option->choices[CONFINE_SET_WORKSPACE]
+						       : NULL;
 }
 
 bool option_is_directory(const struct option *option)

@@ -37,6 +37,7 @@ enum profile_option_id {
 	PROFILE_OPTION_MAX_OUTPUT_LINES,
 	PROFILE_OPTION_MAX_LINE_BYTES,
 	PROFILE_OPTION_KEEPS,
+	PROFILE_OPTION_SETTINGS,
 	PROFILE_OPTION_COUNT
 };
 
@@ -120,6 +121,10 @@ bool option_is_directory(const struct option *option);
 /* option_is_lenient(): whether a value that is no number, or too low, stands for the default, and one
  * that is too high for the highest, instead of being refused. */
 bool option_is_lenient(const struct option *option);
+
+/* option_bare_value(): what the option's flag stands for without a value, as in --confine; static.
+ * NULL: it needs one. */
+const char *option_bare_value(const struct option *option);
 
 /* option_words(): the only words that a LIST takes, and their number; NULL: it takes any.  Commas
  * stand between them as spaces do. */

@@ -209,9 +209,9 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 	char *field = (char *)settings + option->settings_offset;
 	struct settings_text text = { 0 };
 
-	/* What `seen run` ends with is its own: runs that differ in it alone share a session's
-	 * settings. */
-	if (id == OPTION_rules_fail_on)
+	/* What `seen run` ends with, and what it confines, is its own: runs that differ in it alone
+	 * share a session's settings. */
+	if (id == OPTION_rules_fail_on || strcmp(option->section, "confine") == 0)
 		return;
 	if (option->kind == OPTION_NUMBER || option->kind == OPTION_CHOICE) {
 		memcpy(field, &value->number, sizeof(value->number));
@@ -244,14 +244,17 @@ static uint32_t add_agents(struct area *area, const struct config *config)
 	return count;
 }
 
-int config_agents_state(const struct config *config, struct config_globs *ret_globs)
+/* words: NULL: what all agents keep of their own. */
+static int make_globs(const struct config *config, const char *words,
+		      struct config_globs *ret_globs)
 {
 	struct area area = { .text = NULL };
 	char *text = NULL;
 
 	for (bool measured = false;; measured = true) {
 		area.used = 0;
-		uint32_t count = add_agents(&area, config);
+		uint32_t count = words ? add_words(&area, words, true, config->home, NULL)
+				       : add_agents(&area, config);
 		if (measured) {
 			*ret_globs = (struct config_globs){ text, count };
 			return 0;
@@ -261,6 +264,17 @@ int config_agents_state(const struct config *config, struct config_globs *ret_gl
 			return -ENOMEM;
 		area = (struct area){ .text = text, .capacity = area.used };
 	}
+}
+
+int config_agents_state(const struct config *config, struct config_globs *ret_globs)
+{
+	return make_globs(config, NULL, ret_globs);
+}
+
+int config_list_globs(const struct config *config, const char *words,
+		      struct config_globs *ret_globs)
+{
+	return make_globs(config, words, ret_globs);
 }
 
 /* Globs of a rule.  False: it has some, of which none means anything here. */

@@ -30,6 +30,11 @@ struct config_globs {
 	size_t count;
 };
 
+/* config_list_globs(): the words of a list as globs, "~/", "$NAME/" and the like written out; those
+ * that mean nothing here are left out, and @agents.  As config_agents_state(). */
+int config_list_globs(const struct config *config, const char *words,
+		      struct config_globs *ret_globs);
+
 /* config_agents_state(): what agents keep of their own, by all profiles.  "~/", "$NAME/" and the
  * like are written out.
  *

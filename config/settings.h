@@ -31,6 +31,10 @@
 #define SETTINGS_CHOICES_journal_level(X) \
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
 
+#define SETTINGS_CHOICES_confine_set(X) \
+	X(OFF, off) X(SECRETS, secrets) X(WORKSPACE, workspace) X(ISOLATED, isolated)
+#define SETTINGS_CHOICES_confine_network(X) X(YES, yes) X(NO, no)
+
 /* The words of a LIST that takes no others: X(CONSTANT, word). */
 #define SETTINGS_WORDS_rules_use(X) \
 	SETTINGS_RULE_SETS(X, "") \
@@ -66,6 +70,14 @@ enum guard_read_before_write {
 };
 enum undo_enable { UNDO_ENABLE_NO, UNDO_ENABLE_YES };
 enum watch_mode { WATCH_MODE_AUTO, WATCH_MODE_POLL, WATCH_MODE_OFF };
+
+enum confine_set {
+	CONFINE_SET_OFF,
+	CONFINE_SET_SECRETS,
+	CONFINE_SET_WORKSPACE,
+	CONFINE_SET_ISOLATED
+};
+enum confine_network { CONFINE_NETWORK_YES, CONFINE_NETWORK_NO };
 
 /* Text in the text area: `count` strings, each ended by NUL, one behind the other from `offset`,
  * `size_bytes` in all (the NULs counted).  A TEXT option has count 1, or 0 when it is empty. */

@@ -246,6 +246,11 @@ const char *config_workspace(const struct config *config)
 	return config->workspace ? config->workspace : "";
 }
 
+const char *config_home(const struct config *config)
+{
+	return config->home;
+}
+
 size_t config_file_count(const struct config *config)
 {
 	return config->file_count;

@@ -37,6 +37,9 @@ const struct config_profile *config_profile_find(const struct config *config, co
  */
 const char *config_workspace(const struct config *config);
 
+/* config_home(): $HOME, NULL: there is none. */
+const char *config_home(const struct config *config);
+
 /* config_file_count(), config_file_at(): the files that config_load() read, in order; borrowed. */
 size_t config_file_count(const struct config *config);
 const char *config_file_at(const struct config *config, size_t index);

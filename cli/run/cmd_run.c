@@ -23,6 +23,7 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
+#include "cli/run/confined.h"
 #include "cli/run/elder.h"
 #include "cli/run/facts.h"
 #include "cli/run/fail_on.h"
@@ -53,7 +54,7 @@
 #include "tracker/sys/sys.h"
 
 static const char *session_name;
-static bool quiet, summary;
+static bool quiet, summary, no_network;
 static int killed_by; /* the signal that ended the command; 0: none did */
 
 static const struct option_spec SPECS[] = {
@@ -61,6 +62,7 @@ static const struct option_spec SPECS[] = {
 	  &session_name },
 	{ "--summary", NULL, "print the summary also where stderr is no terminal", &summary, NULL },
 	{ "--quiet", NULL, "print no summary", &quiet, NULL },
+	{ "--no-network", NULL, "with --confine: no network", &no_network, NULL },
 };
 
 static const struct options OPTIONS = {
@@ -181,8 +183,10 @@ static int conclude(const char *line, int code)
 {
 	if (line[0])
 		message("%s", line);
-	if (killed_by && code == 128 + killed_by)
+	if (killed_by && code == 128 + killed_by) {
+		confined_report_signal(killed_by);
 		die_by(killed_by);
+	}
 	return code;
 }
 
@@ -298,6 +302,8 @@ static void print_summary(const struct run *run)
 	const struct summary *sum = &run->sum;
 
 	summary_print(sum, run->session.name);
+	if (confined_text()[0])
+		message("%s", confined_text());
 	if (run->recording.journal.header &&
 	    (counts_sum(sum->counters, COUNT_WARNED) || counts_sum(sum->counters, COUNT_DENIED)))
 		unsaid_print(&run->session.segment, session_journal(&run->session),
@@ -368,6 +374,31 @@ static int run(const struct config *config, char **words)
 	return finish(&run, run_in_session(&run));
 }
 
+/* A run whose command the kernel is to confine.  Where that is not so inside, it never is. */
+static int run_confined(struct parsed *parsed, int argc, char **argv)
+{
+	int code = confined_run(parsed->config, argc, argv, parsed->first_word, &killed_by);
+
+	return conclude("", code);
+}
+
+/* `--no-network` is a word for [confine] network, which means nothing without a confinement. */
+static int apply_network(struct parsed *parsed)
+{
+	struct config_error error = { "out of memory" };
+
+	if (!no_network)
+		return 0;
+	if (config_number(parsed->config, OPTION_confine_set) == CONFINE_SET_OFF) {
+		message("--no-network is kept by the confinement: say --confine, too");
+		return -EINVAL;
+	}
+	int result = config_set(parsed->config, "confine.network", "no", "--no-network", &error);
+	if (result < 0)
+		message("%s", error.text);
+	return result;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
@@ -382,6 +413,11 @@ int cmd_run(int argc, char **argv)
 		} else if (parsed.first_word == argc) {
 			message("run what? `seen run -- COMMAND`");
 			code = EXIT_CODE_FAILED;
+		} else if (apply_network(&parsed) < 0) {
+			code = EXIT_CODE_FAILED;
+		} else if (config_number(parsed.config, OPTION_confine_set) != CONFINE_SET_OFF &&
+			   !confined_is_inside()) {
+			code = run_confined(&parsed, argc, argv);
 		} else {
 			code = run(parsed.config, argv + parsed.first_word);
 		}

@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/confine/bwrap.h"
 #include "cli/run/outlive.h"
 #include "cli/session/session.h"
 #include "cli/session/store.h"
@@ -92,6 +93,23 @@ static void check_supervisor(struct doctor *doctor)
 	}
 	doctor_add(doctor, LEVEL_WARN, "supervisor", remedy,
 		   "none: %s; what the library cannot be in is not seen", why);
+}
+
+static void check_confinement(struct doctor *doctor)
+{
+	char reason[BWRAP_REASON_BYTES];
+	enum bwrap_state state = bwrap_try(reason);
+
+	if (state == BWRAP_WORKS)
+		doctor_add(doctor, LEVEL_OK, "confine", NULL, "possible, by %s: %s", reason,
+			   geteuid() == 0
+				   ? "mount namespace, of root's capabilities those for files "
+				     "of others"
+				   : "user and mount namespace, no capabilities");
+	else
+		doctor_add(doctor, LEVEL_WARN, "confine", bwrap_remedy(state),
+			   "not possible, a run with --confine does not start: %s",
+			   state == BWRAP_ABSENT ? "there is no bwrap" : reason);
 }
 
 /* Programs of any session that a killed supervisor left below its filter. */
@@ -256,6 +274,7 @@ void doctor_check_machine(struct doctor *doctor)
 {
 	check_kernel(doctor);
 	check_supervisor(doctor);
+	check_confinement(doctor);
 	check_stranded(doctor);
 	check_creation_times(doctor);
 	check_proc(doctor);

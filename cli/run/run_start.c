@@ -281,7 +281,7 @@ int run_start(struct recording *recording, const struct context *context, const 
 	(void)close(report[1]);
 	(void)recording_tend_journal(recording); /* it takes the command longer to begin */
 	int error = read_report(report[0]);
-	int status = run_wait(command, is_supervised ? &supervised : NULL, &all, recording);
+	int status = run_wait(command, is_supervised ? &supervised : NULL, 0, &all, recording);
 	if (is_supervised)
 		supervised_close(&supervised);
 	if (error) {

@@ -169,7 +169,7 @@ static bool has_supervised_ended(struct supervised *supervised, int *ret_status,
 	}
 }
 
-int run_wait(pid_t command, struct supervised *supervised, const sigset_t *all,
+int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const sigset_t *all,
 	     struct recording *recording)
 {
 	unsigned wait_ms = RECORDING_SOON_MS;
@@ -186,7 +186,7 @@ int run_wait(pid_t command, struct supervised *supervised, const sigset_t *all,
 		if (recording)
 			wait_ms = recording_tend(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
-			signal_command(command, supervised, signal);
+			signal_command(receiver ? receiver : command, supervised, signal);
 		if (recording && mapped_take_sent())
 			signal_command(command, supervised, SIGBUS);
 	}

@@ -13,10 +13,11 @@
 
 /* run_wait(): waits until the command has ended, and tends the recording meanwhile.
  *
- * supervised: NULL: the command is a child of this process.  all: every signal that may arrive; all
+ * supervised: NULL: the command is a child of this process.  receiver: the process that signals are
+ * passed on to; 0: the command.  all: every signal that may arrive; all
  * of them are blocked.  recording: NULL: there is no session.
  * Returns the command's wait status. */
-int run_wait(pid_t command, struct supervised *supervised, const sigset_t *all,
+int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const sigset_t *all,
 	     struct recording *recording);
 
 #endif

@@ -71,6 +71,22 @@ static bool find_places(const char *root, struct places *ret_places)
 	       has(ret_places->common, "refs");
 }
 
+bool git_directory_of_worktree(const char *root, char *ret_common)
+{
+	struct places places;
+	char line[PATH_MAX], back[PATH_MAX];
+
+	if (!find_places(root, &places) || !places.is_elsewhere ||
+	    !read_line(places.own, "gitdir", line, sizeof(line)) ||
+	    !resolve(places.own, line, back))
+		return false;
+	size_t bytes = strlen(root);
+	if (strncmp(back, root, bytes) != 0 || strcmp(back + bytes, "/.git") != 0)
+		return false;
+	strcpy(ret_common, places.common);
+	return true;
+}
+
 void git_directory_observe(const struct segment *segment)
 {
 	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);

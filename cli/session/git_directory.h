@@ -10,6 +10,12 @@
  * the workspace: HEAD and index belong to the files. */
 void git_directory_observe(const struct segment *segment);
 
+/* git_directory_of_worktree(): the git directory that a linked worktree shares with others, which knows
+ * that worktree: a `.git` file alone may name anything.
+ *
+ * root: canonical, of the work tree.  ret_common: PATH_MAX bytes, canonical. */
+bool git_directory_of_worktree(const char *root, char *ret_common);
+
 enum { GIT_DIRECTORY_COMMIT_BYTES = 65 }; /* SHA-256 in hexadecimal digits, and NUL */
 
 /* git_directory_commit(): what HEAD of a directory's repository is: its files are read, git is not run.
