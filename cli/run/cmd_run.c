@@ -36,6 +36,7 @@
 #include "cli/run/unsaid.h"
 #include "cli/run/via.h"
 #include "cli/run/watch.h"
+#include "cli/run/weakened.h"
 #include "cli/session/counts.h"
 #include "cli/session/session.h"
 #include "cli/session/session_make.h"
@@ -304,6 +305,7 @@ static void print_summary(const struct run *run)
 	summary_print(sum, run->session.name);
 	if (confined_text()[0])
 		message("%s", confined_text());
+	weakened_print(run->config);
 	if (run->recording.journal.header &&
 	    (counts_sum(sum->counters, COUNT_WARNED) || counts_sum(sum->counters, COUNT_DENIED)))
 		unsaid_print(&run->session.segment, session_journal(&run->session),
@@ -371,6 +373,7 @@ static int run(const struct config *config, char **words)
 	enum blind blind = prepare_session(config, words, &run.session, &run.via);
 	if (blind)
 		return blind == REFUSED ? EXIT_CODE_FAILED : run_blind(config, run.asked, words);
+	weakened_print(config);
 	return finish(&run, run_in_session(&run));
 }
 

@@ -222,6 +222,7 @@ Test(rule_sets, ci)
 		{ "@/.git/COMMIT_EDITMSG", "", "git" },
 		{ "@/.git/refs/heads/x", "", "git" },
 		{ "@/.gitmodules", "ci-vcs", NULL },
+		{ "@/.seen.ini", "ci-vcs", NULL },
 		{ "@/.gitattributes", "ci-vcs", NULL },
 		{ "@/.gitignore", "", NULL },
 		{ "@/.husky/pre-push", "ci-vcs", NULL },
