@@ -16,6 +16,8 @@ view_packages="
 behaviour|bench python3-jsonschema
 behaviour.report_html chromium
 behaviour.packages binutils dpkg-dev lintian rpm
+behaviour.nvim neovim
+behaviour.ci curl python3-yaml
 behaviour.completions zsh fish mandoc shellcheck
 behaviour.top tmux
 behaviour.attest openssl openssh-client
@@ -58,6 +60,7 @@ package_present() {
 	bubblewrap) command -v bwrap ;;
 	busybox-static) command -v busybox ;;
 	nodejs) command -v node ;;
+	neovim) command -v nvim ;;
 	procps) command -v ps ;;
 	bsdutils) command -v script ;;
 	musl-tools) command -v musl-gcc ;;

@@ -94,6 +94,7 @@ static void start_line(void)
 
 void terminal_start_lines(void)
 {
+#if defined(__GLIBC__) /* elsewhere stderr is a constant */
 	const char *term = getenv("TERM");
 	const cookie_io_functions_t functions = { .write = write_lines };
 
@@ -106,4 +107,5 @@ void terminal_start_lines(void)
 	(void)fflush(stderr);
 	start_line();
 	stderr = stream;
+#endif
 }

@@ -428,7 +428,7 @@ class Page(Case):
         self.seen("verify", "--attestation", "seen.dsse.json", "--key", str(self.top / "public.pem"), "--checkout", ".", env=stranger, code=0)
 
     def test_github(self):
-        (flow,) = self.blocks("GitHub Actions")
+        _, flow = self.blocks("GitHub Actions") # the first uses the action: test_ci.py
         steps = flow["jobs"]["agent"]["steps"]
         summary = self.top / "summary"
         self.run_steps([step["run"] for step in steps if "run" in step], GITHUB_STEP_SUMMARY=str(summary), RUNNER_TEMP=str(self.top / "tmp"),
