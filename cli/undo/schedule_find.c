@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,37 @@ const struct tree_change *making_carrier(const struct making *making,
 		return along ? above : NULL;
 	}
 	return NULL;
+}
+
+bool making_destination(const struct making *making, const char *path, char *ret_path)
+{
+	const struct tree_change *above = NULL;
+
+	if (!making->has_moved || strlen(path) > PACK_PATH_BYTES_MAX)
+		return false;
+	strcpy(ret_path, path);
+	for (char *slash; !above && (slash = strrchr(ret_path, '/')) && slash != ret_path;) {
+		*slash = '\0';
+		above = making_find(making, ret_path);
+		above = above && above->moved_from ? above : NULL;
+	}
+	return above && making->fates[above - making->changes->changes] == FATE_OPEN &&
+	       snprintf(ret_path, PACK_PATH_BYTES_MAX + 1, "%s%s", above->moved_from,
+			path + strlen(above->path)) <= PACK_PATH_BYTES_MAX;
+}
+
+bool making_goes_along(const struct making *making, const struct tree_change *change)
+{
+	char path[PACK_PATH_BYTES_MAX + 1];
+	const struct tree_change *wanted = S_ISDIR(change->after.mode) &&
+							   making_destination(making, change->path,
+									      path)
+						   ? making_find(making, path)
+						   : NULL;
+
+	return wanted && making->fates[wanted - making->changes->changes] == FATE_OPEN &&
+	       !wanted->moved_to && !wanted->after.exists && wanted->before.exists &&
+	       S_ISDIR(wanted->before.mode);
 }
 
 bool making_is_taken(const struct making *making, const char *path, bool left)

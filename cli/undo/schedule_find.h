@@ -12,6 +12,14 @@ const struct tree_change *making_find(const struct making *making, const char *p
 const struct tree_change *making_carrier(const struct making *making,
 					 const struct tree_change *change);
 
+/* making_destination(): where what has a path comes by the rename of a directory above it.  False: it does not.  ret_path:
+ * PACK_PATH_BYTES_MAX + 1; may be written to in any case. */
+bool making_destination(const struct making *making, const char *path, char *ret_path);
+
+/* making_goes_along(): is a directory that is not wanted by its name taken along by a renamed one above, to a name by which a
+ * directory is wanted? */
+bool making_goes_along(const struct making *making, const struct tree_change *change);
+
 /* making_is_taken(): is a directory above a path one that was renamed, or has the name of one, so that what is
  * there now goes with it?  left: also where that directory is left. */
 bool making_is_taken(const struct making *making, const char *path, bool left);

@@ -116,20 +116,10 @@ static bool is_left(unsigned fate)
 static bool spread_along(struct making *making, size_t index)
 {
 	char path[PACK_PATH_BYTES_MAX + 1];
-	const struct tree_change *change = &making->changes->changes[index], *above = NULL;
+	const struct tree_change *change = &making->changes->changes[index];
 
-	if (!making->has_moved || !is_left(making->fates[index]) || !change->after.exists ||
-	    change->moved_from || strlen(change->path) >= sizeof(path))
-		return false;
-	strcpy(path, change->path);
-	for (char *slash; !above && (slash = strrchr(path, '/')) && slash != path;) {
-		*slash = '\0';
-		above = making_find(making, path);
-		above = above && above->moved_from ? above : NULL;
-	}
-	if (!above || making->fates[above - making->changes->changes] != FATE_OPEN ||
-	    snprintf(path, sizeof(path), "%s%s", above->moved_from,
-		     change->path + strlen(above->path)) >= (int)sizeof(path))
+	if (!is_left(making->fates[index]) || !change->after.exists || change->moved_from ||
+	    !making_destination(making, change->path, path))
 		return false;
 	const struct tree_change *was = making_find(making, path);
 	unsigned char *there = was ? &making->fates[was - making->changes->changes] : NULL;

@@ -52,7 +52,7 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 	}
 	*ret_stays = was->exists && !change->moved_to && S_ISDIR(was->mode) == S_ISDIR(now->mode) &&
 		     !making_is_taken(making, change->path, false);
-	if (*ret_stays)
+	if (*ret_stays || making_goes_along(making, change))
 		return 0;
 	if (!was->exists)
 		(void)note(making, SCHEDULE_VERB_REMOVE, change, NULL);

@@ -190,6 +190,21 @@ class Found(unittest.TestCase):
         self.assertEqual(session.seen("undo", "--all", "--session", session.name).stderr, b"")
         self.assertEqual(difference(before, tree(session.workspace)), [])
 
+    def test_a_directory_that_an_undo_before_made_goes_along_with_the_one_above_it(self):
+        session = Session()
+        self.addCleanup(session.close)
+        os.mkdir(session.path("d"))
+        session.write("y", b"y")
+        agent = session.agent()
+        agent.shell("mkdir d/u; mv y d/u/x; echo z > d/u/z")
+        agent.shell("mv d e; chmod 700 e/u; rm e/u/z")
+        agent.close()
+        after = tree(session.workspace)
+        for words in ("undo", "--since", "2", "--times"), ("undo", "--since", "1", "--times"), ("redo",), ("redo",):
+            result = session.seen(*words, "--session", session.name, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), words)
+        self.assertEqual(difference(after, tree(session.workspace)), [])
+
     def test_an_undo_that_left_all_as_it_was_is_passed_by_redo(self):
         """What a file with several names was is made anew where these are not among what comes back."""
         session = Session()
