@@ -86,16 +86,31 @@ uint32_t step_processes_agent(const struct step_processes *processes, uint32_t n
 	return row == STEP_NONE ? 0 : processes->rows[row].pid;
 }
 
-/* The newest process of a pid, that has not ended if `lives`. */
-static uint32_t newest_of(const struct reading *reading, uint32_t pid, uint64_t pid_ns, bool lives)
+/* Pids are given anew.  Is what had it last what has it when an event's process starts?  It may have ended a moment
+ * ago, if not `lives`. */
+static bool has_pid_yet(const struct step_process *process, const struct event *event, bool lives)
+{
+	const uint64_t MOMENT_NS = 2000000000;
+	uint32_t run = event->entry->process.context >> CONTEXT_RUN_SHIFT;
+
+	if (run && process->run && run != process->run)
+		return false;
+	return !process->end_ns ||
+	       (!lives && event->time_realtime_ns < process->end_ns + MOMENT_NS);
+}
+
+/* The process that has a pid when an event's process starts, and has not ended if `lives`. */
+static uint32_t newest_of(const struct reading *reading, uint32_t pid, const struct event *event,
+			  bool lives)
 {
 	const struct step_process *rows = reading->processes->rows;
+	uint64_t pid_ns = event->entry->process.pid_ns;
 	uint32_t row = reading->newest[pid % PID_BUCKETS];
 
 	while (row != STEP_NONE && (rows[row].pid != pid || rows[row].pid_ns != pid_ns))
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is one for each row */
 		row = reading->older[row];
-	return row != STEP_NONE && lives && rows[row].end_ns ? STEP_NONE : row;
+	return row != STEP_NONE && has_pid_yet(&rows[row], event, lives) ? row : STEP_NONE;
 }
 
 static const struct announcement *announcement_of(const struct reading *reading, uint64_t number)
@@ -121,14 +136,14 @@ static uint32_t starter_of(const struct reading *reading, const struct event *ev
 	}
 	if (event->op == JOURNAL_START) {
 		/* It is another program now. */
-		uint32_t row = newest_of(reading, process->pid, process->pid_ns, true);
+		uint32_t row = newest_of(reading, process->pid, event, true);
 		if (row != STEP_NONE)
 			return row;
 		const struct announcement *by = announcement_of(reading, event->exec);
 		if (by)
 			return by->process;
 	}
-	return newest_of(reading, process->parent_pid, process->pid_ns, false);
+	return newest_of(reading, process->parent_pid, event, false);
 }
 
 /* ---- one event ---- */

@@ -187,6 +187,34 @@ Test(step, what_started_an_agent_is_no_command)
 	cr_assert_eq(step_at(agent, now), 0);
 }
 
+Test(step, a_pid_that_is_given_anew_is_another_process)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	leave(START(11, 10, ROLE_SHELL, "bash\0-c\0one"), 0);
+	(void)START(12, 10, ROLE_SHELL, "bash\0-c\0killed");
+	leave(agent, 0);
+	/* the program of a later run has the pid of what ended, or was killed, in the first one */
+	for (int parent = 11; parent <= 12; parent++) {
+		flags += 1 << CONTEXT_RUN_SHIFT;
+		agent = START(20 + parent, parent, ROLE_AGENT, "agent");
+		(void)START(10 + parent, 20 + parent, ROLE_SHELL, "bash\0-c\0later");
+	}
+	/* and so may an unobserved process of the same run have */
+	now += 3000000000;
+	leave(START(40, 32, ROLE_SHELL, "bash\0-c\0ended"), 0);
+	now += 3000000000;
+	(void)START(41, 40, ROLE_TOOL, "below-unobserved");
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+	cr_assert_eq(steps.count, 6);
+	expect(1, STEP_COMMAND, "one");
+	expect(2, STEP_COMMAND, "killed");
+	expect(3, STEP_COMMAND, "later");
+	expect(4, STEP_COMMAND, "later");
+	expect(5, STEP_COMMAND, "ended");
+	expect(6, STEP_COMMAND, "below-unobserved");
+}
+
 Test(step, without_an_agent_each_program_of_the_command_is_one)
 {
 	uint32_t script = START(10, 1, ROLE_SHELL, "bash\0script");
