@@ -22,7 +22,7 @@ static bool json;
 
 static const struct option_spec SPECS[] = {
 	{ "--days", "N", "sessions that began in the last N days; default: all", NULL, &days_text },
-	{ "--by", "WHAT", "a row for each agent, project or day (UTC)", NULL, &by_word },
+	{ "--by", "WHAT", "a row for each agent, project, day (UTC) or program that asked", NULL, &by_word },
 	{ "--price", "AMOUNT", "of a million input tokens, in any currency: what that comes to",
 	  NULL, &price_text },
 	{ "--json", NULL, "a JSON document, seen/gain/1", &json, NULL },
@@ -42,6 +42,7 @@ static const char *const BY[] = {
 	[GAIN_BY_AGENT] = "agent",
 	[GAIN_BY_PROJECT] = "project",
 	[GAIN_BY_DAY] = "day",
+	[GAIN_BY_PROGRAM] = "program",
 };
 
 enum { DAYS_MAX = 36500, COST_BYTES = 48 };
@@ -74,7 +75,7 @@ static int parse(struct wish *wish, struct gain *gain)
 		while (gain->by < GAIN_BY_COUNT && strcmp(by_word, BY[gain->by]) != 0)
 			gain->by++;
 		if (gain->by == GAIN_BY_ALL || gain->by == GAIN_BY_COUNT) {
-			message("--by %s: agent, project or day", by_word);
+			message("--by %s: agent, project, day or program", by_word);
 			return EXIT_CODE_USAGE;
 		}
 	}
@@ -187,7 +188,8 @@ static void print_table(const struct wish *wish, const struct gain *gain, struct
 	static const char *const TITLES[] = { [GAIN_BY_ALL] = "",
 					      [GAIN_BY_AGENT] = "AGENT",
 					      [GAIN_BY_PROJECT] = "PROJECT",
-					      [GAIN_BY_DAY] = "DAY" };
+					      [GAIN_BY_DAY] = "DAY",
+					      [GAIN_BY_PROGRAM] = "PROGRAM" };
 	struct sheet_column columns[SHEET_TABLE_COLUMNS] = {
 		{ "SESSIONS", 8 }, { "NOTICES", 8 },      { "DIFFS", 6 },
 		{ "COMMANDS", 8 }, { "BYTES SAVED", 13 }, { "TOKENS", 11 },

@@ -9,6 +9,7 @@
 
 #include "cli/base/text.h"
 #include "cli/session/owned.h"
+#include "cli/session/program_sums.h"
 #include "cli/session/scopes.h"
 #include "cli/session/settings_only.h"
 #include "cli/session/store_files.h"
@@ -193,7 +194,75 @@ static struct gain_row *row_of(struct gain *gain, const char *name)
 	return row;
 }
 
-static int add(struct gain *gain, const struct counted *counted)
+/* Calls a function with the session's journal.  Returns false where none can be read. */
+static bool with_journal(const struct store *store, const struct store_session *listed,
+			 void (*call)(const struct journal *journal, void *data), void *data)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct journal journal;
+
+	for (int place = 0; place < STORE_PLACES && listed->has_journal; place++) {
+		if (!listed->in[place] || store_file_path(store, place, listed->name, STORE_JOURNAL,
+							  path, sizeof(path)) != 0)
+			continue;
+		if (session_check_path(path) < 0 || journal_map_to_read(path, &journal) < 0)
+			continue;
+		call(&journal, data);
+		journal_unmap(&journal);
+		return true;
+	}
+	return false;
+}
+
+static void gather_programs(const struct journal *journal, void *data)
+{
+	program_sums_gather(journal, data);
+}
+
+static void take_off(uint64_t *from, uint64_t what)
+{
+	*from = *from > what ? *from - what : 0;
+}
+
+/* A row for each program; what its journal does not tell stays in one without a name. */
+static int add_programs(struct gain *gain, const struct store *store, const struct counted *counted)
+{
+	static struct program_sums programs;
+	struct gain_sums rest = counted->sums;
+	struct gain_row *row;
+
+	programs.count = 0;
+	(void)with_journal(store, counted->session, gather_programs, &programs);
+	for (size_t i = 0; i < programs.count; i++) {
+		const struct program_sum *program = &programs.rows[i];
+		const struct gain_sums sums = { .sessions = 1,
+						.notices = program->notices,
+						.diffs = program->diffs,
+						.commands = program->commands,
+						.given_again = program->given_again,
+						.bytes = program->bytes_saved };
+		if (!(sums.notices + sums.diffs + sums.commands + sums.given_again))
+			continue;
+		row = row_of(gain, program->name);
+		if (!row)
+			return -ENOMEM;
+		add_sums(&row->sums, &sums);
+		take_off(&rest.notices, sums.notices);
+		take_off(&rest.diffs, sums.diffs);
+		take_off(&rest.commands, sums.commands);
+		take_off(&rest.given_again, sums.given_again);
+		take_off(&rest.bytes, sums.bytes);
+	}
+	if (!(rest.notices + rest.diffs + rest.commands + rest.given_again))
+		return 0;
+	row = row_of(gain, "");
+	if (!row)
+		return -ENOMEM;
+	add_sums(&row->sums, &rest);
+	return 0;
+}
+
+static int add(struct gain *gain, const struct store *store, const struct counted *counted)
 {
 	const struct store_session *session = counted->session;
 	char day[TEXT_TIME_BYTES];
@@ -207,8 +276,10 @@ static int add(struct gain *gain, const struct counted *counted)
 		name = session->workspace ? session->workspace : "";
 	else if (gain->by == GAIN_BY_DAY)
 		name = day;
-	struct gain_row *row = gain->by == GAIN_BY_ALL ? NULL : row_of(gain, name);
-	if (!row && gain->by != GAIN_BY_ALL)
+	bool has_row = gain->by != GAIN_BY_ALL && gain->by != GAIN_BY_PROGRAM;
+	struct gain_row *row = has_row ? row_of(gain, name) : NULL;
+	if ((has_row && !row) ||
+	    (gain->by == GAIN_BY_PROGRAM && add_programs(gain, store, counted) < 0))
 		return -ENOMEM;
 	if (row)
 		add_sums(&row->sums, &counted->sums);
@@ -281,7 +352,7 @@ static int gather(const struct config *config, const struct store *store,
 		gain->of_journals += of_journal;
 		gain->incomplete += counted.lost > 0;
 		if (error == 0)
-			error = add(gain, &counted);
+			error = add(gain, store, &counted);
 		if (error < 0)
 			return error;
 	}

@@ -26,7 +26,14 @@ struct gain_sums {
 };
 
 /* Whose sums a row has. */
-enum gain_by { GAIN_BY_ALL, GAIN_BY_AGENT, GAIN_BY_PROJECT, GAIN_BY_DAY, GAIN_BY_COUNT };
+enum gain_by {
+	GAIN_BY_ALL,
+	GAIN_BY_AGENT,
+	GAIN_BY_PROJECT,
+	GAIN_BY_DAY,
+	GAIN_BY_PROGRAM, /* that asked; by the journal */
+	GAIN_BY_COUNT
+};
 
 struct gain_row {
 	char *name; /* bytes of others; "": not known */

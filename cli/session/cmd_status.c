@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/session/coverage_json.h"
 #include "cli/session/owned.h"
+#include "cli/session/program_sums.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "cli/session/session_command.h"
@@ -110,6 +111,7 @@ struct status {
 	const struct session *session;
 	const struct journal *journal;
 	struct summary summary;
+	struct program_sums programs;
 	struct scope_row *scopes;
 	int scope_count;
 	const char *mode, *workspace;
@@ -186,6 +188,27 @@ static json_t *json_journal(const struct status *status)
 				  coverage->full_errno ? json_string(strerror(coverage->full_errno))
 						       : json_null());
 	return object;
+}
+
+/* What was answered, by program; null: the session has no journal. */
+static json_t *json_programs(const struct status *status)
+{
+	if (!status->journal->header)
+		return json_null();
+	json_t *array = json_array();
+	for (size_t i = 0; i < status->programs.count; i++) {
+		const struct program_sum *row = &status->programs.rows[i];
+		json_t *object = json_object();
+		(void)json_object_set_new(object, "name", text_json(row->name));
+		(void)json_object_set_new(object, "remembered", json_count(row->remembered));
+		(void)json_object_set_new(object, "notices", json_count(row->notices));
+		(void)json_object_set_new(object, "diffs", json_count(row->diffs));
+		(void)json_object_set_new(object, "commands", json_count(row->commands));
+		(void)json_object_set_new(object, "given_again", json_count(row->given_again));
+		(void)json_object_set_new(object, "bytes_saved", json_count(row->bytes_saved));
+		(void)json_array_append_new(array, object);
+	}
+	return array;
 }
 
 /* null: the session has none. */
@@ -275,6 +298,7 @@ static int print_json(const struct status *status)
 	(void)json_object_set_new(document, "counters", json_counters(status, false));
 	(void)json_object_set_new(document, "tokens_saved_estimate",
 				  json_count(tokens_of_bytes(saved)));
+	(void)json_object_set_new(document, "programs", json_programs(status));
 	(void)json_object_set_new(document, "files", json_files(status));
 	(void)json_object_set_new(document, "processes", coverage_json(&status->summary.coverage));
 	(void)json_object_set_new(document, "journal", json_journal(status));
@@ -350,6 +374,27 @@ static void print_counters(const struct status *status)
 	if (summary_rules(&status->summary, writes)[0]) {
 		print_label("rules");
 		(void)puts(writes);
+	}
+}
+
+/* A line for each program that was answered, the first under a label. */
+static void print_programs(const struct status *status)
+{
+	char answered[TEXT_NUMBER_BYTES], again[TEXT_NUMBER_BYTES], bytes[TEXT_NUMBER_BYTES];
+	char name[PROGRAM_NAME_BYTES * 4];
+	bool is_first = true;
+
+	for (size_t i = 0; i < status->programs.count; i++) {
+		const struct program_sum *row = &status->programs.rows[i];
+		uint64_t count = row->notices + row->diffs + row->commands;
+		if (!count && !row->given_again)
+			continue;
+		print_label(is_first ? "answered" : "");
+		is_first = false;
+		(void)path_escape(row->name, name, sizeof(name));
+		(void)printf("%-8s %s answered, %s given again, %s bytes saved\n", name,
+			     text_number(count, answered), text_number(row->given_again, again),
+			     text_number(row->bytes_saved, bytes));
 	}
 }
 
@@ -453,6 +498,7 @@ static void print_people(const struct status *status)
 	print_text("created",
 		   text_time(status->session->segment.header->created_realtime_ns, time));
 	print_counters(status);
+	print_programs(status);
 	print_processes(status);
 	print_journal(status);
 	print_memory(&status->session->segment);
@@ -472,6 +518,7 @@ static int show(const struct session *session, char **words)
 	if (session_journal(session) && session_check_path(session_journal(session)) == 0)
 		(void)journal_map_to_read(session_journal(session), &journal);
 	summary_compute(segment, &journal, NULL, 0, 0, &status.summary);
+	program_sums_gather(&journal, &status.programs);
 	status.scope_count = scopes_list(segment, &status.scopes);
 	status.mode = mode_name(segment->settings->session_mode);
 	status.workspace = segment_text(segment, segment->settings->paths_workspace, NULL);

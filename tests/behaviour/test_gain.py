@@ -66,6 +66,17 @@ class Gain(Case):
         self.assertEqual((document["rows"], document["by"], document["days"], total["cost"], document["not_counted"]), ([], None, None, None, {}))
         agent, = self.gain("--by", "agent")["rows"]
         self.assertEqual((agent["name"], self.figures(agent)), ("agent", self.add(*sums.values())))
+        programs = {row["name"]: self.figures(row) for row in self.gain("--by", "program")["rows"]}
+        self.assertEqual({name: row["sessions"] for name, row in programs.items()}, {"cat": 3, "sed": 1})
+        self.assertEqual({**self.add(*programs.values()), "sessions": 3}, self.add(*sums.values()))
+        self.assertEqual((programs["sed"]["commands"], programs["cat"]["commands"]), (1, 0))
+        of_one = {row["name"]: row for row in self.json("status", "--session", "one")["programs"]}
+        self.assertEqual({name: (row["notices"], row["commands"], row["given_again"]) for name, row in of_one.items()},
+                         {"cat": (sums["one"]["notices"], 0, 1), "sed": (0, 1, 0)})
+        self.assertEqual(sum(row["bytes_saved"] for row in of_one.values()), sums["one"]["bytes_saved"])
+        self.assertEqual(of_one["sed"]["remembered"], 1)
+        lines = [line for line in self.seen("status", "--session", "one").stdout.decode().splitlines() if " given again, " in line]
+        self.assertEqual([line.split()[0] for line in lines], ["answered", lines[1].split()[0]])
         day, = self.gain("--by", "day", "--days", "1")["rows"]
         self.assertEqual((day["name"], self.figures(day)), (document["first"][:10], self.add(*sums.values())))
         projects = {row["name"]: self.figures(row) for row in self.gain("--by", "project")["rows"]}
