@@ -95,6 +95,10 @@ static json_t *json_sums(const struct replay_sums *sums)
 	for (int i = 0; i < REPLAY_HOOK_COUNT; i++)
 		(void)json_object_set_new(hooks, replay_hook_name((enum replay_hook)i),
 					  json_saving(&sums->hooks[i]));
+	(void)json_object_set_new(savings, "requests_reworded",
+				  json_pack("{s:o}", "commands", json_saving(&sums->reworded)));
+	(void)json_object_set_new(savings, "contained",
+				  json_pack("{s:o}", "commands", json_saving(&sums->contained)));
 	(void)json_object_set_new(savings, "hooks", hooks);
 	(void)json_object_set_new(object, "sessions", json_count(sums->sessions));
 	(void)json_object_set_new(object, "scopes", json_count(sums->scopes));
@@ -225,6 +229,8 @@ static void print_sums(const struct replay_sums *sums)
 	print_sum("... and with the same output", &sums->commands_identical, whole);
 	print_heading("\nWOULD HAVE BEEN SAVED: COMMANDS", SAVED);
 	print_savings(sums, REPLAY_COMMANDS);
+	print_saving("... in other words", &sums->reworded, whole);
+	print_saving("contained in an answer (not done)", &sums->contained, whole);
 	print_heading("\nWOULD HAVE BEEN SAVED: READS BY ITS TOOLS (*)", SAVED);
 	for (int i = 0; i < REPLAY_HOOK_COUNT; i++)
 		print_saving(replay_hook_text((enum replay_hook)i), &sums->hooks[i], whole);

@@ -12,6 +12,7 @@
 
 #include "cli/base/tokens.h"
 #include "cli/replay/replay_ask.h"
+#include "cli/replay/replay_contained.h"
 #include "cli/replay/replay_hooks.h"
 #include "cli/replay/replay_judge.h"
 #include "tracker/answer/decision.h"
@@ -24,6 +25,45 @@ static const char *content_of(const struct call *call, size_t *ret_bytes)
 	return call->content ? call->content : call->output;
 }
 
+/* One that showed lines of a file.  ret_answered: it was answered with a notice.  ret_contained: the
+ * scope had been given each of the lines. */
+static int judge_shown(struct replay *replay, const struct judged_read *read,
+		       const struct asked *asked, const struct call *call, bool *ret_answered,
+		       bool *ret_contained)
+{
+	struct shown *shown = &replay->shown;
+	struct call within = *call;
+
+	if (!read->file)
+		return -ENOMEM;
+	shown->whole = shown->whole || (asked->lines_max && shown->count < asked->lines_max);
+	within.directory = asked->line.directory;
+	*ret_contained = !shown->whole && memory_lines(read->file, read->scope, shown, THIS_EPOCH);
+	return judge_read(replay, read, &within, ret_answered);
+}
+
+/* Is it asked again?  key: of its words and their directory. */
+static int judge_again(struct replay *replay, struct session *session, struct scope *scope,
+		       const struct asked *asked, uint64_t key, const struct call *call,
+		       bool *ret_answered)
+{
+	uint64_t base, place = memory_path(call->directory, ".", &base);
+	bool has_forms = !asked->line.complex;
+	const struct judged_asking asking = {
+		.session = session,
+		.scope = scope,
+		.way = REPLAY_COMMANDS,
+		.key = has_forms ? memory_mix(ask_key(asked), place, 4) : key,
+		.words = key,
+		.inputs = ask_inputs(session, asked),
+		.place_bytes = judge_notices(replay, asked->line.commands, asked->line.count,
+					     call->output_bytes),
+		.is_fit = judge_is_enabled(replay) && !ask_is_never(replay->segment, asked)
+	};
+
+	return judge_asking(replay, &asking, call, ret_answered);
+}
+
 static int judge_command(struct replay *replay, struct session *session, struct scope *scope,
 			 const struct call *call)
 {
@@ -33,6 +73,7 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 	const char *content = content_of(call, &bytes);
 	size_t length = strlen(call->command);
 	uint64_t base;
+	bool noticed = false, answered = false, contained = false;
 	int known = 0;
 
 	while (length && strchr(" \t\r\n", call->command[length - 1]))
@@ -43,21 +84,16 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 	measure->requests += asked.requests;
 	if (error == 0 && asked.shows && !call->failed && content)
 		known = shown_read(&replay->shown, &asked.as, content, bytes);
+	struct judged_read read = { .session = session,
+				    .scope = scope,
+				    .way = REPLAY_COMMANDS,
+				    .shown = &replay->shown,
+				    .is_viewer = asked.is_viewer,
+				    .has_lines = true,
+				    .path = asked.file };
 	if (known > 0) {
-		struct shown *shown = &replay->shown;
-		shown->whole = shown->whole || (asked.lines_max && shown->count < asked.lines_max);
-		struct judged_read read = { .session = session,
-					    .scope = scope,
-					    .file = memory_file(session, asked.line.directory,
-								asked.file, true),
-					    .way = REPLAY_COMMANDS,
-					    .shown = shown,
-					    .is_viewer = asked.is_viewer,
-					    .has_lines = true,
-					    .path = asked.file };
-		struct call within = *call;
-		within.directory = asked.line.directory;
-		error = read.file ? judge_read(replay, &read, &within) : -ENOMEM;
+		read.file = memory_file(session, asked.line.directory, asked.file, true);
+		error = judge_shown(replay, &read, &asked, call, &noticed, &contained);
 	} else if (error == 0 && known == 0) {
 		if (asked.requests)
 			measure->bytes += call->output_bytes;
@@ -66,19 +102,11 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 		error = known;
 	}
 	if (error == 0 && asked.only_reads && call->output_bytes)
-		error = judge_asking(
-			replay,
-			&(struct judged_asking){
-				.session = session,
-				.scope = scope,
-				.way = REPLAY_COMMANDS,
-				.key = key,
-				.inputs = ask_inputs(session, &asked),
-				.place_bytes = judge_notices(replay, asked.line.commands,
-							     asked.line.count, call->output_bytes),
-				.is_fit = judge_is_enabled(replay) &&
-					  !ask_is_never(replay->segment, &asked) },
-			call);
+		error = judge_again(replay, session, scope, &asked, key, call, &answered);
+	if (error == 0 && contained && !noticed && !answered)
+		contained_lines(replay, &read, call);
+	if (error == 0 && asked.only_reads)
+		error = contained_search(replay, session, scope, &asked, call, answered);
 	if (!asked.only_asks)
 		memory_run(session, call->command);
 	ask_free(&asked);
@@ -104,7 +132,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	size_t bytes;
 	const char *content = content_of(call, &bytes);
 	struct shown *shown = &replay->shown;
-	bool is_edit = call->kind == CALL_EDIT;
+	bool is_edit = call->kind == CALL_EDIT, unused;
 	uint64_t base;
 
 	if (is_edit && call->path && !call->failed)
@@ -147,7 +175,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 				    .is_viewer = as.asked_whole,
 				    .has_lines = true,
 				    .path = name };
-	error = judge_read(replay, &read, call);
+	error = judge_read(replay, &read, call, &unused);
 	char *only_word[] = { name, NULL }, **words = only_word;
 	/* A part of a file is to its tool what `sed -n` is to a shell. */
 	if (error == 0 && !(as.asked_whole && shown->whole))
@@ -162,7 +190,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 				.inputs = file->generation,
 				.place_bytes = judge_notices(replay, &words, 1, call->output_bytes),
 				.is_fit = judge_is_enabled(replay) },
-			call);
+			call, &unused);
 	return error;
 }
 
@@ -187,7 +215,8 @@ static int judge_given(struct replay *replay, struct session *session, struct sc
 	sized.output_bytes = call->version.size_bytes;
 	replay->tokens = tokens_of_bytes(sized.output_bytes);
 	scope->measures[read.way].requests += call->own;
-	return read.file ? judge_read(replay, &read, &sized) : -ENOMEM;
+	bool unused;
+	return read.file ? judge_read(replay, &read, &sized, &unused) : -ENOMEM;
 }
 
 static int forget(struct replay *replay, struct session *session, const struct call *call)

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "tracker/content/lines.h"
 #include "tracker/path/glob.h"
 #include "tracker/path/path.h"
+#include "tracker/process/normal_form.h"
 #include "tracker/process/role.h"
 
 static const char *only_operand(char *const argv[])
@@ -116,6 +120,25 @@ bool ask_is_never(const struct segment *segment, const struct asked *asked)
 	return false;
 }
 
+uint64_t ask_key(const struct asked *asked)
+{
+	const struct normal_facts facts = { .is_terminal = false };
+	const struct command_line *line = &asked->line;
+	uint64_t key = 1;
+	char form[8192];
+
+	for (size_t i = 0; i < line->count; i++) {
+		char **argv = line->commands[i];
+		size_t length = line->globs ? 0
+					    : normal_form(path_base(argv[0]), argv, &facts, form,
+							  sizeof(form));
+		key = memory_mix(key, length ? XXH3_64bits(form, length) : 0, i);
+		for (size_t k = 0; !length && argv[k]; k++)
+			key = memory_mix(key, XXH3_64bits(argv[k], strlen(argv[k])), k);
+	}
+	return key;
+}
+
 /* A name with an ending is a file's; others may be directories'. */
 static bool resembles_file(const char *word)
 {
@@ -134,13 +157,15 @@ static uint64_t inputs_of_command(struct session *session, const struct command_
 	/* Its first operand is no file: a pattern, a script. */
 	bool skips = strstr(name, "grep") || strcmp(name, "sed") == 0;
 	bool wide = line->globs, named = false;
+	size_t files = 0;
 	uint64_t inputs = 1;
 
 	for (size_t i = 0; i < sizeof(DIRECTORIES) / sizeof(DIRECTORIES[0]); i++)
 		wide = wide || strcmp(name, DIRECTORIES[i]) == 0;
 	for (size_t i = 1; argv[i]; i++) {
 		if (argv[i][0] == '-') {
-			wide = wide || strpbrk(argv[i], "rR") != NULL;
+			wide = wide || (argv[i][1] == '-' ? strstr(argv[i], "recurs") != NULL
+							  : strpbrk(argv[i], "rR") != NULL);
 			continue;
 		}
 		if (skips) {
@@ -156,7 +181,7 @@ static uint64_t inputs_of_command(struct session *session, const struct command_
 		if (!file)
 			return memory_mix(session->changes, 0, 0);
 		named = true;
-		inputs = memory_mix(inputs, file->generation, i);
+		inputs = memory_mix(inputs, file->generation, ++files);
 	}
 	return wide || !named ? memory_mix(inputs, session->changes, 0) : inputs;
 }

@@ -40,6 +40,11 @@ void ask_free(struct asked *asked);
 /* ask_is_never(): is one of its commands among [requests] never? */
 bool ask_is_never(const struct segment *segment, const struct asked *asked);
 
+/* ask_key(): a number for what a command line of readers asks, in whatever words: that of the normal
+ * form of each of its commands (tracker/process/normal_form.h), or of its words where it has none.
+ * Whose programs they are is not known: taken for GNU's. */
+uint64_t ask_key(const struct asked *asked);
+
 /* ask_inputs(): a number that is another once an input may have changed: of files that are named,
  * when they did; where a directory may be read, or what is read is not known, when anything may
  * have. */

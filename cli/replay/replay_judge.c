@@ -186,8 +186,28 @@ bool judge_is_enabled(const struct replay *replay)
 	return replay->settings->requests_enable == REQUESTS_ENABLE_YES;
 }
 
-int judge_asking(struct replay *replay, const struct judged_asking *asking, const struct call *call)
+/* By how much a saving rose. */
+static void add_reworded(struct replay_saving *reworded, const struct replay_saving *now,
+			 const struct replay_saving *before)
 {
+	reworded->repeats += now->repeats - before->repeats;
+	reworded->answered += now->answered - before->answered;
+	reworded->given_again += now->given_again - before->given_again;
+	reworded->unfit += now->unfit - before->unfit;
+	reworded->bytes += now->bytes - before->bytes;
+	reworded->tokens += now->tokens - before->tokens;
+}
+
+bool judge_is_given(const struct replay *replay, const struct call *call)
+{
+	return !call->failed && is_within_limits(replay, call) &&
+	       !shown_is_cut(call->output, call->output_bytes);
+}
+
+int judge_asking(struct replay *replay, const struct judged_asking *asking, const struct call *call,
+		 bool *ret_answered)
+{
+	static const uint64_t OTHER_WORDS = sizeof(" in other words") - 1;
 	struct replay_saving *saving = &replay->sums->savings[REPLAY_REQUESTS][asking->way];
 	struct delivered_at now = memory_now(asking->scope, asking->way, NULL, call->time_ns);
 	uint64_t output = XXH3_64bits(call->output, call->output_bytes);
@@ -197,15 +217,22 @@ int judge_asking(struct replay *replay, const struct judged_asking *asking, cons
 	if (!at)
 		return -ENOMEM;
 	struct remembered *request = *at;
+	bool reworded = request && request->words != asking->words;
+	uint64_t place_bytes = asking->place_bytes + (reworded ? OTHER_WORDS : 0);
+	struct replay_saving before = *saving;
+	*ret_answered = false;
 	if (request && memory_is_current(replay->settings, &request->given, &now) &&
 	    request->output == output && request->inputs == asking->inputs &&
 	    asking->scope->remembered - request->number < REMEMBERED_OF_SCOPE_MAX &&
-	    answer(replay, saving, &request->note, output, &now, call, asking->place_bytes,
+	    answer(replay, saving, &request->note, output, &now, call, place_bytes,
 		   asking->is_fit)) {
-		asking->scope->measures[asking->way].bytes -= call->output_bytes -
-							      asking->place_bytes;
-		return 0;
+		asking->scope->measures[asking->way].bytes -= call->output_bytes - place_bytes;
+		*ret_answered = true;
 	}
+	if (reworded)
+		add_reworded(&replay->sums->reworded, saving, &before);
+	if (*ret_answered)
+		return 0;
 	if (!request) {
 		request = calloc(1, sizeof(*request));
 		if (!request)
@@ -213,10 +240,10 @@ int judge_asking(struct replay *replay, const struct judged_asking *asking, cons
 		*at = request;
 	}
 	request->output = output;
+	request->words = asking->words;
 	request->inputs = asking->inputs;
 	request->given = now;
-	request->given.is_delivery = !call->failed && is_within_limits(replay, call) &&
-				     !shown_is_cut(call->output, call->output_bytes);
+	request->given.is_delivery = judge_is_given(replay, call);
 	request->number = asking->scope->remembered++;
 	return 0;
 }
@@ -329,7 +356,8 @@ static bool decide(struct replay *replay, const struct judged_read *read, struct
 	return false;
 }
 
-int judge_read(struct replay *replay, const struct judged_read *read, const struct call *call)
+int judge_read(struct replay *replay, const struct judged_read *read, const struct call *call,
+	       bool *ret_noticed)
 {
 	struct replay_sums *sums = replay->sums;
 	const struct shown *shown = read->shown;
@@ -352,6 +380,7 @@ int judge_read(struct replay *replay, const struct judged_read *read, const stru
 	if (error < 0)
 		return error;
 	bool noticed = decide(replay, read, record, &now, call);
+	*ret_noticed = noticed;
 	if (read->is_viewer && shown->whole && is_within_limits(replay, call))
 		sums->deliveries++;
 	if (noticed) {

@@ -41,7 +41,8 @@ struct judged_asking {
 	struct session *session;
 	struct scope *scope;
 	enum replay_way way;
-	uint64_t key;
+	uint64_t key;         /* of what is asked, in whatever words */
+	uint64_t words;       /* of the words */
 	uint64_t inputs;      /* another number: what it reads may have changed */
 	uint64_t place_bytes; /* of what would stand in its place */
 	bool is_fit;
@@ -65,6 +66,9 @@ void judge_count(const struct replay *replay, struct replay_sum *sum, const stru
 /* judge_is_enabled(): whether the configuration in effect has [requests] enabled. */
 bool judge_is_enabled(const struct replay *replay);
 
+/* judge_is_given(): does the model have the whole output, so that it counts as given? */
+bool judge_is_given(const struct replay *replay, const struct call *call);
+
 /* judge_notices(): how many bytes the notices for commands that are remembered have, each for
  * itself.
  *
@@ -76,16 +80,17 @@ uint64_t judge_notices(const struct replay *replay, char **const words[], size_t
 /* judge_asking(): the same asked again: answered, where nothing that it reads is known to have
  * changed; else remembered.
  *
- * call: with an output.
+ * call: with an output.  ret_answered: it was answered.
  * Returns 0, or -ENOMEM. */
-int judge_asking(struct replay *replay, const struct judged_asking *asking,
-		 const struct call *call);
+int judge_asking(struct replay *replay, const struct judged_asking *asking, const struct call *call,
+		 bool *ret_answered);
 
-/* judge_read(): a read of one file that showed lines of it.
+/* judge_read(): a read of one file that showed lines of it.  ret_noticed: it was answered.
  *
  * call: its directory is the one that read->path is relative to.
  * Returns 0, or -ENOMEM. */
-int judge_read(struct replay *replay, const struct judged_read *read, const struct call *call);
+int judge_read(struct replay *replay, const struct judged_read *read, const struct call *call,
+	       bool *ret_noticed);
 
 /* judge_words(): a command or another tool by its words, in its directory.
  *

@@ -104,12 +104,22 @@ static void free_file(void *value)
 	free(file);
 }
 
+static void free_searched(void *value)
+{
+	struct searched *searched = value;
+
+	if (searched)
+		free(searched->lines);
+	free(searched);
+}
+
 static void free_session(struct session *session)
 {
 	table_free(&session->files, free_file);
 	table_free(&session->by_base, NULL);
 	table_free(&session->answers, NULL);
 	table_free(&session->requests, free);
+	table_free(&session->searches, free_searched);
 	table_free(&session->scopes, free);
 	segment_unmap(&session->segment);
 	free(session->root);

@@ -86,8 +86,16 @@ struct file {
 struct remembered {
 	uint64_t output, inputs,
 		number; /* number: in the order in which the scope remembers them */
+	uint64_t words; /* hash */
 	struct delivered_at given;
 	struct answered note;
+};
+
+/* A search that was given: the lines of its output, each with and without what stands before it. */
+struct searched {
+	uint64_t changes; /* the session's, by then */
+	uint64_t *lines;  /* hashes, sorted */
+	size_t count;
 };
 
 struct measure {
@@ -111,6 +119,7 @@ struct session {
 	struct table by_base;  /* by last name: the first struct file */
 	struct table answers;  /* answers that were given: a set */
 	struct table requests; /* by scope, directory and words: struct remembered */
+	struct table searches; /* by scope, epoch and pattern: struct searched */
 	struct table scopes;   /* by id: struct scope */
 	/* What hooks know of it (replay_hooks.h); not mapped: no own read yet. */
 	struct segment segment;

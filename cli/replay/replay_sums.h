@@ -87,6 +87,9 @@ struct replay_sums {
 	struct replay_sum categories[REPLAY_CATEGORY_COUNT];
 	struct replay_sum changed_as_diff; /* what the changed ones would be as unified diffs */
 	struct replay_saving savings[REPLAY_SETTING_COUNT][REPLAY_WAY_COUNT];
+	struct replay_saving reworded; /* of REPLAY_REQUESTS by commands: those in other words */
+	/* what an earlier answer contained: given in full, and in no other saving */
+	struct replay_saving contained;
 	struct replay_saving hooks[REPLAY_HOOK_COUNT];
 	uint64_t deliveries; /* whole files given by a viewer, or by an own tool */
 	uint64_t sessions;

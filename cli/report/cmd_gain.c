@@ -22,7 +22,8 @@ static bool json;
 
 static const struct option_spec SPECS[] = {
 	{ "--days", "N", "sessions that began in the last N days; default: all", NULL, &days_text },
-	{ "--by", "WHAT", "a row for each agent, project, day (UTC) or program that asked", NULL, &by_word },
+	{ "--by", "WHAT", "a row for each agent, project, day (UTC) or program that asked", NULL,
+	  &by_word },
 	{ "--price", "AMOUNT", "of a million input tokens, in any currency: what that comes to",
 	  NULL, &price_text },
 	{ "--json", NULL, "a JSON document, seen/gain/1", &json, NULL },
@@ -38,11 +39,8 @@ static const struct options OPTIONS = {
 };
 
 static const char *const BY[] = {
-	[GAIN_BY_ALL] = "all",
-	[GAIN_BY_AGENT] = "agent",
-	[GAIN_BY_PROJECT] = "project",
-	[GAIN_BY_DAY] = "day",
-	[GAIN_BY_PROGRAM] = "program",
+	[GAIN_BY_ALL] = "all", [GAIN_BY_AGENT] = "agent",     [GAIN_BY_PROJECT] = "project",
+	[GAIN_BY_DAY] = "day", [GAIN_BY_PROGRAM] = "program",
 };
 
 enum { DAYS_MAX = 36500, COST_BYTES = 48 };

@@ -219,7 +219,7 @@ static void gather_programs(const struct journal *journal, void *data)
 	program_sums_gather(journal, data);
 }
 
-static void take_off(uint64_t *from, uint64_t what)
+static void lower(uint64_t *from, uint64_t what)
 {
 	*from = *from > what ? *from - what : 0;
 }
@@ -247,11 +247,11 @@ static int add_programs(struct gain *gain, const struct store *store, const stru
 		if (!row)
 			return -ENOMEM;
 		add_sums(&row->sums, &sums);
-		take_off(&rest.notices, sums.notices);
-		take_off(&rest.diffs, sums.diffs);
-		take_off(&rest.commands, sums.commands);
-		take_off(&rest.given_again, sums.given_again);
-		take_off(&rest.bytes, sums.bytes);
+		lower(&rest.notices, sums.notices);
+		lower(&rest.diffs, sums.diffs);
+		lower(&rest.commands, sums.commands);
+		lower(&rest.given_again, sums.given_again);
+		lower(&rest.bytes, sums.bytes);
 	}
 	if (!(rest.notices + rest.diffs + rest.commands + rest.given_again))
 		return 0;

@@ -12,9 +12,9 @@ enum { PROGRAM_SUMS_MAX = 64, PROGRAM_NAME_BYTES = 40 };
 struct program_sum {
 	char name[PROGRAM_NAME_BYTES]; /* base name of the executable; bytes of others */
 	uint64_t remembered;           /* commands of readers, to be answered if they come again */
-	uint64_t notices, diffs;       /* files, of viewers and of programs that are answered like them */
-	uint64_t commands;             /* of readers, answered */
-	uint64_t given_again;          /* in full, because the model asked again */
+	uint64_t notices, diffs; /* files, of viewers and of programs that are answered like them */
+	uint64_t commands;       /* of readers, answered */
+	uint64_t given_again;    /* in full, because the model asked again */
 	uint64_t bytes_saved;
 };
 

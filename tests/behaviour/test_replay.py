@@ -442,6 +442,38 @@ class Commands(Replay):
         saved = self.saving(file, "requests")["bytes"]
         self.assertTrue(len(found) / 2 < saved < len(found), saved)
 
+    def test_requests_in_other_words(self):
+        found = "".join(f"{n}:a line that was found\n" for n in range(40))
+        file = self.replay(Claude().bash("grep -in line f.c", found).bash("grep --line-number -i -e line f.c", found).bash("grep -n line f.c", found))
+        self.assert_saving(file, "requests", repeats=1, answered=1)
+        self.assert_saving(file, "requests_reworded", repeats=1, answered=1)
+        self.assertEqual(self.saving(file, "requests"), self.saving(file, "requests_reworded"))
+        file = self.replay(Claude().bash("grep -in line f.c", found).edit("/work/w/f.c").bash("grep -n -i line f.c", found))
+        self.assert_saving(file, "requests_reworded", repeats=0, answered=0)
+
+    def test_contained(self):
+        """What an earlier, larger answer contains counts, and is in no other saving."""
+        wide = "".join(f"./src/{name}.c:{n}:a line that was found\n" for name in "ab" for n in range(40))
+        narrow = "".join(f"{n}:a line that was found\n" for n in range(40))
+        lines = lambda first, last: "".join(TEXT.splitlines(True)[first - 1:last])
+        for claude, answered in (
+                (Claude().bash("grep -rn line .", wide).bash("grep -n line src/a.c", narrow), 1),
+                (Claude().bash("grep -rn line .", wide).bash("grep -rn line src", wide.replace("./src", "src")), 1),
+                (Claude().bash("grep -rn line .", wide).bash("grep -n lin src/a.c", narrow), 0),
+                (Claude().bash("grep -rn line .", wide).bash("grep -in line src/a.c", narrow), 0),
+                (Claude().bash("grep -rn line .", wide).edit("/work/w/src/a.c").bash("grep -n line src/a.c", narrow), 0),
+                (Claude().bash("grep -rn line .", wide).bash("grep -n line src/a.c", narrow + "99:another line\n"), 0),
+                (Claude().bash("grep -n line src/a.c", narrow).bash("grep -rn line .", wide), 0),
+                (Claude().bash("grep -rn line .", wide).bash("grep -rn line .", wide), 0),
+                (Claude().bash("sed -n 1,60p f", lines(1, 60)).bash("sed -n 1,50p f", lines(1, 50)), 1),
+                (Claude().bash("sed -n 1,40p f", lines(1, 40)).bash("sed -n 30,50p f", lines(30, 50)), 0)):
+            with self.subTest(lines=claude.lines[-1][-200:]):
+                file = self.replay(claude)
+                self.assert_saving(file, "contained", answered=answered)
+                if answered:
+                    self.assert_saving(file, "requests", answered=0)
+                    self.assertGreater(self.saving(file, "contained")["bytes"], 0)
+
     def test_requests_whose_inputs_may_have_changed(self):
         found = "".join(f"f.c:{n}:a line that was found\n" for n in range(40))
         for command, between, answered in [
