@@ -135,8 +135,17 @@ static int unknown(const char *word)
 
 static int help(int argc, char **argv)
 {
-	if (argc < 2 || strcmp(argv[1], "help") == 0) {
+	if (argc < 2) {
 		print_usage(stdout);
+		return EXIT_CODE_OK;
+	}
+	if (strcmp(argv[1], "help") == 0) {
+		(void)puts(
+			"usage: seen help [COMMAND]\n\n"
+			"  seen help          the commands\n"
+			"  seen help COMMAND  what a command does, and its options\n"
+			"  seen help options  options of configuration, which every command takes\n"
+			"  seen help exit     what the exit statuses mean");
 		return EXIT_CODE_OK;
 	}
 	if (strcmp(argv[1], "exit") == 0) {

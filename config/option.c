@@ -43,6 +43,7 @@ _Static_assert(COUNT_OF(choices_guard_read_before_write) == GUARD_READ_BEFORE_WR
 _Static_assert(COUNT_OF(choices_notice_on_change) == NOTICE_ON_CHANGE_DIFF + 1, "notice.on_change");
 _Static_assert(COUNT_OF(choices_requests_enable) == REQUESTS_ENABLE_NO + 1, "requests.enable");
 _Static_assert(COUNT_OF(choices_context_inject) == CONTEXT_INJECT_VIEWERS + 1, "context.inject");
+_Static_assert(COUNT_OF(choices_summary_when) == SUMMARY_WHEN_NEVER + 1, "summary.when");
 _Static_assert(COUNT_OF(choices_confine_set) == CONFINE_SET_ISOLATED + 1, "confine.set");
 _Static_assert(COUNT_OF(choices_confine_network) == CONFINE_NETWORK_NO + 1, "confine.network");
 _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");
@@ -204,10 +205,10 @@ static const struct option rule_options[RULE_OPTION_COUNT] = {
 };
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session", "processes", "paths",      "notice",
-					"window",  "journal",   "guard",      "content",
-					"undo",    "watch",     "checkpoint", "requests",
-					"history", "context",   "rules",      "confine" };
+static const char *const sections[] = { "session",    "processes", "paths",   "notice",  "window",
+					"journal",    "guard",     "content", "undo",    "watch",
+					"checkpoint", "requests",  "history", "context", "summary",
+					"rules",      "confine" };
 
 const struct option *option_at(size_t id)
 {

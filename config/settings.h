@@ -27,6 +27,7 @@
 #define SETTINGS_CHOICES_guard_stale_write(X) X(ALLOW, allow) X(WARN, warn) X(DENY, deny)
 #define SETTINGS_CHOICES_guard_read_before_write(X) X(OFF, off) X(WARN, warn) X(DENY, deny)
 #define SETTINGS_CHOICES_undo_enable(X) X(NO, no) X(YES, yes)
+#define SETTINGS_CHOICES_summary_when(X) X(ALWAYS, always) X(FINDINGS, findings) X(NEVER, never)
 #define SETTINGS_CHOICES_watch_mode(X) X(AUTO, auto) X(POLL, poll) X(OFF, off)
 #define SETTINGS_CHOICES_journal_level(X) \
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
@@ -69,6 +70,7 @@ enum guard_read_before_write {
 	GUARD_READ_BEFORE_WRITE_DENY
 };
 enum undo_enable { UNDO_ENABLE_NO, UNDO_ENABLE_YES };
+enum summary_when { SUMMARY_WHEN_ALWAYS, SUMMARY_WHEN_FINDINGS, SUMMARY_WHEN_NEVER };
 enum watch_mode { WATCH_MODE_AUTO, WATCH_MODE_POLL, WATCH_MODE_OFF };
 
 enum confine_set {

@@ -155,6 +155,7 @@ void help_options(void)
 	(void)putchar('\n');
 	print_option("--config FILE", left_width, "read this seen.ini too");
 	print_option("-c SECTION.NAME=VALUE", left_width, "set any option");
+	print_option("--utc", left_width, HELP_UTC);
 	for (size_t id = 0; id < OPTION_COUNT; id++) {
 		const struct option *option = option_at(id);
 		if (!option->flag[0])

@@ -32,4 +32,7 @@ void help_divert(void (*receive)(const struct options *options));
 /* help_options(): prints the options of configuration, which every command takes. */
 void help_options(void);
 
+/* What --utc does. */
+#define HELP_UTC "times are UTC, not of the time zone; in JSON they always are"
+
 #endif

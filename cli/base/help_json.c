@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/help.h"
 #include "config/option.h"
 
 /* Members without a value are null. */
@@ -52,6 +53,7 @@ static json_t *common_options(void)
 	(void)json_array_append_new(list, json_of("--help", NULL, "the command's options"));
 	(void)json_array_append_new(list, json_of("--config", "FILE", "read this seen.ini too"));
 	(void)json_array_append_new(list, json_of("-c", "SECTION.NAME=VALUE", "set any option"));
+	(void)json_array_append_new(list, json_of("--utc", NULL, HELP_UTC));
 	for (size_t id = 0; id < OPTION_COUNT; id++) {
 		const struct option *option = option_at(id);
 		char name[64];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/help.h"
 #include "cli/base/message.h"
@@ -22,6 +23,7 @@ static int unknown_option(const struct options *options, const char *word)
 	size_t count = 0;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	names[count++] = "--utc";
 	for (int i = 0; i < options->spec_count && count < NAMES_MAX; i++)
 		names[count++] = options->specs[i].name;
 	for (size_t id = 0; id < OPTION_COUNT && count < NAMES_MAX; id++) {
@@ -48,8 +50,9 @@ static int parse_own(const struct options *options, int argc, char **argv, int *
 	for (int i = 0; i < options->spec_count; i++) {
 		const struct option_spec *spec = &options->specs[i];
 		size_t length = strlen(spec->name);
+		bool is_joined = spec->value && length == 2 && word[length] != '='; /* -n2 */
 		if (strncmp(word, spec->name, length) != 0 ||
-		    (word[length] != '\0' && word[length] != '='))
+		    (word[length] != '\0' && word[length] != '=' && !is_joined))
 			continue;
 		if (!spec->value) {
 			if (word[length] == '=') {
@@ -60,8 +63,8 @@ static int parse_own(const struct options *options, int argc, char **argv, int *
 			*index += 1;
 			return 1;
 		}
-		if (word[length] == '=') {
-			*spec->value = word + length + 1;
+		if (word[length]) {
+			*spec->value = word + length + !is_joined;
 			*index += 1;
 			return 1;
 		}
@@ -100,6 +103,11 @@ int options_parse(const struct options *options, int argc, char **argv, struct p
 			help_command(options);
 			*ret_code = EXIT_CODE_OK;
 			return -1;
+		}
+		if (strcmp(word, "--utc") == 0) {
+			clock_use_utc();
+			index++;
+			continue;
 		}
 		int taken = parse_own(options, argc, argv, &index);
 		if (taken == 0) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/base/argument.h"
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -193,16 +194,17 @@ static void print_any(const struct rows *rows, const struct row *row, const char
 	bool removed = row->change.fate == FATE_IS_REMOVED;
 
 	if (row == rows->rows)
-		(void)printf("%s%5s  %7s  %7s  %6s  %-24s  %-12s  %-9s  %-6s  %s%s\n",
+		(void)printf("%s%5s  %7s  %7s  %6s  %-*s  %-12s  %-9s  %-6s  %s%s\n",
 			     text_style(stdout, "1"), "READS", "REPEATS", "NOTICES", "YIELDS",
-			     "LAST READ", "VERSION", "STATE", "EDITED", "PATH",
-			     text_style(stdout, "0"));
+			     clock_stamp_columns(), "LAST READ", "VERSION", "STATE", "EDITED",
+			     "PATH", text_style(stdout, "0"));
 	if (!version_is_none(&row->version))
 		version_digits(&row->version, digits);
-	(void)text_time(row->file.last_read_realtime_ns, time);
-	(void)printf("%5u  %7u  %7u  %6u  %-24s  %-12s  %s%-9s%s  %-6s  %s\n", row->file.full_reads,
-		     row->file.repeats, row->file.notices, row->file.yields, time[0] ? time : "-",
-		     digits, text_style(stdout, COLORS[removed ? STATE_DELETED : row->state]),
+	(void)clock_stamp(row->file.last_read_realtime_ns, time);
+	(void)printf("%5u  %7u  %7u  %6u  %-*s  %-12s  %s%-9s%s  %-6s  %s\n", row->file.full_reads,
+		     row->file.repeats, row->file.notices, row->file.yields, clock_stamp_columns(),
+		     time[0] ? time : "-", digits,
+		     text_style(stdout, COLORS[removed ? STATE_DELETED : row->state]),
 		     removed ? "removed" : state_name(row->state), text_style(stdout, "0"),
 		     EDITORS[row->change.by_agent + 2 * row->change.by_tool], shown_path);
 }

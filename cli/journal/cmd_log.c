@@ -36,7 +36,7 @@ static const struct option_spec SPECS[] = {
 static const struct options OPTIONS = {
 	.usage = "log [OPTION...]",
 	.summary = "Prints the recorded accesses in their order: time, process, operation, result, "
-		   "file. Times are UTC. A path that begins with ?/ is relative to an unknown "
+		   "file. A path that begins with ?/ is relative to an unknown "
 		   "directory.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "cli/base/clock.h"
 #include "tracker/guard/guard.h"
 #include "tracker/path/glob.h"
 #include "tracker/path/path.h"
@@ -124,14 +125,14 @@ static bool parse_fraction(const char **at, uint64_t *ret_ns)
 	return true;
 }
 
-/* `Z`, or the distance from UTC as `+02:00` (RFC 3339, section 5.6); nothing: UTC. */
+/* `Z`, or the distance from UTC as `+02:00` (RFC 3339, section 5.6). */
 static bool parse_zone(const char **at, int *ret_seconds)
 {
 	int hours, minutes;
 	char sign = **at;
 
 	*ret_seconds = 0;
-	if (!sign || parse(at, 'Z') || parse(at, 'z'))
+	if (parse(at, 'Z') || parse(at, 'z'))
 		return true;
 	if (sign != '+' && sign != '-')
 		return false;
@@ -148,7 +149,7 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 	const char *at = text;
 	struct tm parts = { .tm_isdst = 0 };
 	uint64_t fraction_ns = 0;
-	int zone_s;
+	int zone_s = 0;
 
 	if (!parse_digits(&at, 4, &parts.tm_year) || !parse(&at, '-') ||
 	    !parse_digits(&at, 2, &parts.tm_mon) || !parse(&at, '-') ||
@@ -160,7 +161,8 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 	if (parse(&at, ':') && (!parse_digits(&at, 2, &parts.tm_sec) ||
 				(parse(&at, '.') && !parse_fraction(&at, &fraction_ns))))
 		return -EINVAL;
-	if (!parse_zone(&at, &zone_s) || *at)
+	bool has_zone = *at != '\0';
+	if (has_zone && (!parse_zone(&at, &zone_s) || *at))
 		return -EINVAL;
 	parts.tm_year -= 1900;
 	parts.tm_mon -= 1;
@@ -174,7 +176,7 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 			      parts.tm_hour != given.tm_hour || parts.tm_min != given.tm_min ||
 			      parts.tm_sec != given.tm_sec)
 		return -EINVAL;
-	seconds -= zone_s;
+	seconds = has_zone ? seconds - zone_s : clock_seconds(&given);
 	if (seconds <= 0 || (uint64_t)seconds >= UINT64_MAX / NS_PER_SECOND)
 		return -EINVAL;
 	*ret_realtime_ns = (uint64_t)seconds * NS_PER_SECOND + fraction_ns;
@@ -184,20 +186,27 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 /* "16:20" or "16:20:05": the last time that a clock showed that. */
 static int clock_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns)
 {
-	enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400 };
 	const char *at = text;
+	struct tm parts;
 	int hour = 0, minute = 0, second = 0;
 
 	if (!parse_digits(&at, 2, &hour) || !parse(&at, ':') || !parse_digits(&at, 2, &minute) ||
 	    (parse(&at, ':') && !parse_digits(&at, 2, &second)) || *at || hour > 23 ||
 	    minute > 59 || second > 59)
 		return -EINVAL;
-	uint64_t now_s = now_realtime_ns / NS_PER_SECOND;
-	uint64_t at_s = now_s - now_s % DAY_S +
-			(uint64_t)(hour * HOUR_S + minute * MINUTE_S + second);
-	if (at_s <= DAY_S)
+	time_t now_s = (time_t)(now_realtime_ns / NS_PER_SECOND), at_s = now_s + 1;
+	for (int days = 0; days < 2 && at_s > now_s; days++) {
+		if (!clock_parts(now_s, &parts))
+			return -EINVAL;
+		parts.tm_mday -= days;
+		parts.tm_hour = hour;
+		parts.tm_min = minute;
+		parts.tm_sec = second;
+		at_s = clock_seconds(&parts);
+	}
+	if (at_s <= 0)
 		return -EINVAL;
-	*ret_realtime_ns = (at_s > now_s ? at_s - DAY_S : at_s) * NS_PER_SECOND;
+	*ret_realtime_ns = (uint64_t)at_s * NS_PER_SECOND;
 	return 0;
 }
 

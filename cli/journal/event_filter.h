@@ -38,7 +38,7 @@ int event_filter_source(const char *word, enum source *ret_source);
 
 /* event_filter_time(): a point in time.
  *
- * text: RFC 3339; or "YYYY-MM-DD HH:MM[:SS]", in UTC like all times of this program; or "HH:MM[:SS]",
+ * text: RFC 3339; or "YYYY-MM-DD HH:MM[:SS]", in the time zone that times are shown in (clock.h); or "HH:MM[:SS]",
  * the last time that it was so late; or how long before now: a number and s, m, h or d.  Returns 0 or
  * -EINVAL; a time before 1970 or after 2554 is none. */
 int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns);

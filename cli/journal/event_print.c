@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/json_out.h"
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
@@ -77,8 +78,9 @@ static const char *name_alone(const struct event *event)
 
 void event_print_head(FILE *file)
 {
-	(void)fprintf(file, "%s%-24s  %7s  %-6s  %-11s  %-6s  %s%s\n", text_style(file, "1"),
-		      "TIME", "PID", "ROLE", "OP", "RESULT", "PATH", text_style(file, "0"));
+	(void)fprintf(file, "%s%-*s  %7s  %-6s  %-11s  %-6s  %s%s\n", text_style(file, "1"),
+		      clock_stamp_columns(), "TIME", "PID", "ROLE", "OP", "RESULT", "PATH",
+		      text_style(file, "0"));
 }
 
 void event_print_subject(FILE *file, const struct event *event, const char *workspace)
@@ -99,16 +101,19 @@ void event_print_subject(FILE *file, const struct event *event, const char *work
 
 void event_print_line(FILE *file, const struct event *event, const char *workspace)
 {
+	static int columns; /* of the first field; 0: not known yet */
 	char time[TEXT_TIME_BYTES], pid[16] = "-", number[EVENT_ERROR_BYTES];
 	const char *name = event_op_name(event->op);
 	bool failed = event->error || event->op == EVENT_DAMAGED;
 
-	(void)text_time(event->time_realtime_ns, time);
+	if (!columns)
+		columns = clock_stamp_columns();
+	(void)clock_stamp(event->time_realtime_ns, time);
 	if (event->pid)
 		(void)snprintf(pid, sizeof(pid), "%u", event->pid);
-	(void)fprintf(file, "%-24s  %7s  %-6s  %-11s  %s%-6s%s  ", time[0] ? time : "-", pid,
-		      event->role >= 0 ? role_name((uint32_t)event->role) : "-", name ? name : "?",
-		      failed ? text_style(file, "33") : "",
+	(void)fprintf(file, "%-*s  %7s  %-6s  %-11s  %s%-6s%s  ", columns, time[0] ? time : "-",
+		      pid, event->role >= 0 ? role_name((uint32_t)event->role) : "-",
+		      name ? name : "?", failed ? text_style(file, "33") : "",
 		      event->error                 ? event_error_name(event->error, number)
 		      : event->op == EVENT_DAMAGED ? "-"
 		      : event->attempted           ? "tried"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "tracker/answer/decision.h"
@@ -220,7 +221,7 @@ void history_text_write(struct history_text *printer, const struct history_entry
 			(void)fprintf(out, " of process %" PRIu32, entry->pid);
 		if (entry->epoch)
 			(void)fprintf(out, " epoch %016" PRIx64, entry->epoch);
-		(void)fprintf(out, " %s%s\n", text_time(entry->time_realtime_ns, time),
+		(void)fprintf(out, " %s%s\n", clock_stamp(entry->time_realtime_ns, time),
 			      text_style(out, "0"));
 		printer->any = true;
 		printer->scope_id = entry->scope_id;

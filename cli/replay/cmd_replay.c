@@ -397,6 +397,10 @@ static int show(const struct config *config, const struct replay *replay,
 		failed++;
 	if (list || failed == count)
 		return 0;
+	if (!total.outputs.count) {
+		message("nothing to replay: no output of a tool, nor a read, is in there");
+		return 0;
+	}
 	if (row_count > 1)
 		print_sessions(files, rows, row_count);
 	print_sums(&total);

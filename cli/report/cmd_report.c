@@ -21,6 +21,7 @@
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
 #include "cli/session/session_find.h"
+#include "cli/session/session_word.h"
 #include "config/value.h"
 
 enum {
@@ -51,7 +52,7 @@ static const struct options OPTIONS = {
 	.usage = "report [OPTION...]",
 	.summary = "Reports what a session did: conflicts, savings, files, programs, processes, "
 		   "and what was not observed. Lists instruction files ([context] files) that "
-		   "apply to touched files and were never given. Times are UTC.",
+		   "apply to touched files and were never given.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
@@ -265,9 +266,12 @@ static int report(const struct config *config, struct wish *wish)
 
 	if (code != EXIT_CODE_OK || journal_option)
 		return code != EXIT_CODE_OK ? code : print_report(wish, NULL);
-	const char *name = session_name ? session_name : getenv("SEEN_SESSION");
+	char name[SEGMENT_PATH_BYTES];
 	int error = -ENOENT;
-	if (name && name[0])
+	code = session_word_resolve(config, session_name, name);
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (name[0])
 		error = session_open(config, name, &session);
 	else if (session_find(config, NULL, &session) == EXIT_CODE_OK)
 		error = 0;

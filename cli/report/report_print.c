@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
@@ -76,7 +77,7 @@ static int print_changes(const struct report *report, size_t top, struct sheet *
 static void print_commands(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = { { "TIME", -8 }, { "COMMAND", 0 } };
-	char time[REPORT_CLOCK_BYTES];
+	char time[CLOCK_WORD_BYTES];
 
 	if (report_has_story(report)) {
 		sheet_section(sheet, "What it ran, step by step");
@@ -88,7 +89,7 @@ static void print_commands(const struct report *report, size_t top, struct sheet
 	sheet_section(sheet, "What it ran");
 	sheet_table(sheet, COLUMNS(TABLE));
 	for (size_t i = 0; i < report->command_count && i < top; i++) {
-		sheet_cell(sheet, report_clock(report->commands[i].time_ns, time));
+		sheet_cell(sheet, clock_hours(report->commands[i].time_ns, time));
 		sheet_cell_name(sheet, report->commands[i].text);
 		sheet_finish(sheet);
 	}
@@ -127,7 +128,7 @@ static void print_conflicts(const struct report *report, size_t top, struct shee
 		{ "TIME", -8 }, { "WHAT", -18 }, { "KEPT", -12 }, { "BY", -12 }, { "PATH", 0 }
 	};
 	const struct report_write_counts *writes = &report->writes;
-	char time[REPORT_CLOCK_BYTES];
+	char time[CLOCK_WORD_BYTES];
 	uint64_t kept = 0;
 
 	if (!report->conflict_count)
@@ -136,7 +137,7 @@ static void print_conflicts(const struct report *report, size_t top, struct shee
 	sheet_table(sheet, COLUMNS(TABLE));
 	for (size_t i = 0; i < report->conflict_count && i < top; i++) {
 		const struct report_conflict *conflict = &report->conflicts[i];
-		sheet_cell(sheet, report_clock(conflict->time_ns, time));
+		sheet_cell(sheet, clock_hours(conflict->time_ns, time));
 		cell_what(sheet, conflict);
 		cell_version(sheet, conflict);
 		if (conflict->executable)
@@ -369,7 +370,7 @@ static int print_processes(const struct report *report, size_t top, struct sheet
 		bool is_reported = process->end_ns >= process->start_ns && process->end_ns;
 		(void)snprintf(text, sizeof(text), "%u", process->pid);
 		sheet_cell(sheet, text);
-		sheet_cell(sheet, report_clock(process->start_ns, text));
+		sheet_cell(sheet, clock_hours(process->start_ns, text));
 		sheet_cell(sheet,
 			   is_reported ? report_duration(process->end_ns - process->start_ns, text)
 				       : "-");

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/text.h"
 #include "cli/report/report_print_head.h"
 #include "cli/session/journal_file.h"
@@ -25,16 +26,6 @@ const char *report_duration(uint64_t ns, char *ret_text)
 	else
 		(void)snprintf(ret_text, REPORT_DURATION_BYTES, "%s h %u min",
 			       sheet_number(seconds / 3600), (unsigned)(seconds % 3600 / 60));
-	return ret_text;
-}
-
-const char *report_clock(uint64_t realtime_ns, char *ret_text)
-{
-	char time[TEXT_TIME_BYTES];
-
-	(void)text_time(realtime_ns, time);
-	const char *clock = strchr(time, 'T');
-	(void)snprintf(ret_text, REPORT_CLOCK_BYTES, "%.8s", clock ? clock + 1 : "-");
 	return ret_text;
 }
 
@@ -197,9 +188,9 @@ static void print_coverage_facts(const struct report *report, struct sheet *shee
 
 	sheet_fact(sheet, "coverage");
 	if (coverage->runs)
-		sheet_print(sheet, "%s processes observed, %s not, %s in part",
-			    sheet_number(coverage->observed), sheet_number(coverage->unobserved),
-			    sheet_number(coverage->partial));
+		sheet_print(sheet, "%s process%s observed, %s not, %s in part",
+			    sheet_number(coverage->observed), coverage->observed == 1 ? "" : "es",
+			    sheet_number(coverage->unobserved), sheet_number(coverage->partial));
 	else
 		sheet_print(sheet, "not told: no run has ended");
 	sheet_finish(sheet);
@@ -244,12 +235,12 @@ static void print_seal(const struct report *report, struct sheet *sheet)
 
 static void print_runs(const struct report *report, size_t top, struct sheet *sheet)
 {
-	char time[REPORT_CLOCK_BYTES], text[REPORT_DURATION_BYTES];
+	char time[CLOCK_WORD_BYTES], text[REPORT_DURATION_BYTES];
 
 	for (size_t i = 0; i < report->run_count && i < top; i++) {
 		const struct report_run *run = &report->runs[i];
 		sheet_fact(sheet, i ? "" : report->run_count > 1 ? "runs" : "run");
-		sheet_print(sheet, "%s ", report_clock(run->start_ns, time));
+		sheet_print(sheet, "%s ", clock_hours(run->start_ns, time));
 		if (run->end_ns >= run->start_ns && run->end_ns)
 			sheet_print(sheet, "%s  ",
 				    report_duration(run->end_ns - run->start_ns, text));
@@ -282,7 +273,7 @@ void report_print_head(const struct report *report, size_t top, struct sheet *sh
 	}
 	sheet_fact(sheet, "time");
 	if (report->start_ns)
-		sheet_print(sheet, "%s, %s", text_time(report->start_ns, start),
+		sheet_print(sheet, "%s, %s", clock_stamp(report->start_ns, start),
 			    report_duration(report->end_ns - report->start_ns, text));
 	else
 		sheet_print(sheet, "nothing was recorded");

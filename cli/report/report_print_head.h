@@ -12,7 +12,6 @@
 #include "cli/report/report.h"
 
 enum {
-	REPORT_CLOCK_BYTES = 16,
 	REPORT_DURATION_BYTES = 64,
 };
 
@@ -21,9 +20,6 @@ void report_print_head(const struct report *report, size_t top, struct sheet *sh
 
 /* report_duration(): "2 min 5 s".  Returns ret_text, REPORT_DURATION_BYTES long. */
 const char *report_duration(uint64_t ns, char *ret_text);
-
-/* report_clock(): "06:28:40", UTC.  Returns ret_text, REPORT_CLOCK_BYTES long. */
-const char *report_clock(uint64_t realtime_ns, char *ret_text);
 
 /* report_bytes(): a sum of bytes that is perhaps not all.  Valid until the next call. */
 const char *report_bytes(uint64_t bytes, bool at_least);

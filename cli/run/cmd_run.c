@@ -23,23 +23,28 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
+#include "cli/run/brief.h"
 #include "cli/run/confined.h"
 #include "cli/run/elder.h"
 #include "cli/run/facts.h"
 #include "cli/run/fail_on.h"
+#include "cli/run/findings.h"
 #include "cli/run/metadata.h"
 #include "cli/run/outlive.h"
 #include "cli/run/recording.h"
 #include "cli/run/run_start.h"
 #include "cli/run/starter.h"
 #include "cli/run/terminal.h"
+#include "cli/run/tidy.h"
 #include "cli/run/unsaid.h"
 #include "cli/run/via.h"
 #include "cli/run/watch.h"
 #include "cli/run/weakened.h"
 #include "cli/session/counts.h"
 #include "cli/session/session.h"
+#include "cli/session/session_cut.h"
 #include "cli/session/session_make.h"
+#include "cli/session/session_word.h"
 #include "cli/session/summary.h"
 #include "cli/undo/checkpoint.h"
 #include "config/rules.h"
@@ -55,14 +60,17 @@
 #include "tracker/sys/sys.h"
 
 static const char *session_name;
-static bool quiet, summary, no_network;
+static bool quiet, summary, counts, no_network;
 static int killed_by; /* the signal that ended the command; 0: none did */
 
 static const struct option_spec SPECS[] = {
 	{ "--session", "NAME", "use this session, made if it is new; default: a new one", NULL,
 	  &session_name },
-	{ "--summary", NULL, "print the summary also where stderr is no terminal", &summary, NULL },
-	{ "--quiet", NULL, "print no summary", &quiet, NULL },
+	{ "--summary", NULL, "print the last lines also where stderr is no terminal", &summary,
+	  NULL },
+	{ "--counts", NULL, "the same with all that was counted, and the digest of the seal",
+	  &counts, NULL },
+	{ "--quiet", NULL, "print no last lines", &quiet, NULL },
 	{ "--no-network", NULL, "with --confine: no network", &no_network, NULL },
 };
 
@@ -127,15 +135,18 @@ static enum blind prepare_session(const struct config *config, char **words,
 {
 	const struct config_rule *rule = via_binding_rule(config);
 	enum blind blind = NOT_BLIND;
-	char what[SEGMENT_PATH_BYTES];
+	char what[SEGMENT_PATH_BYTES], directory[SEGMENT_PATH_BYTES];
 
 	if (config_number(config, OPTION_session_mode) == SESSION_MODE_OFF)
 		return BLIND;
 	int error = session_make(config, session_name, ret_session);
 	if (error < 0) {
-		(void)snprintf(what, sizeof(what), "%s%s",
-			       session_name ? session_name : "no session",
-			       session_name ? ": " : " could be made: ");
+		if (session_runtime_dir(config, directory, sizeof(directory)) < 0)
+			directory[0] = '\0';
+		(void)snprintf(what, sizeof(what), "%s%s%.3000s: ",
+			       session_name ? session_name : "no session could be made",
+			       session_name && session_name[0] == '/' ? "" : " in ",
+			       session_name && session_name[0] == '/' ? "" : directory);
 		/* Of a directory that cannot be made, not of a session. */
 		return go_blind(rule, what,
 				error == -ENOENT ? strerror(ENOENT) : session_explain(error));
@@ -157,7 +168,7 @@ static enum blind prepare_session(const struct config *config, char **words,
 			session_explain(ret_session->undo_error));
 	if (!blind &&
 	    run_prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0)
-		blind = go_blind(rule, "", "there is no library");
+		blind = go_blind(rule, "", "the library cannot be loaded");
 	if (blind)
 		session_close(ret_session);
 	return blind;
@@ -192,9 +203,11 @@ static int conclude(const char *line, int code)
 }
 
 /* Are the last lines wanted? */
-static bool is_shown(void)
+static bool is_shown(const struct config *config)
 {
-	return !quiet && (summary || isatty(STDERR_FILENO));
+	return !quiet && (summary || counts ||
+			  (config_number(config, OPTION_summary_when) != SUMMARY_WHEN_NEVER &&
+			   isatty(STDERR_FILENO)));
 }
 
 /* A command that ran without a session. */
@@ -212,9 +225,9 @@ static int run_blind(const struct config *config, unsigned asked, char **words)
 	if (is_strange)
 		message("nothing is observed: %s", why);
 	int code = run_start(NULL, NULL, &PLAIN, words, &killed_by);
-	if (is_shown())
+	if (is_shown(config))
 		terminal_start_lines();
-	if (is_strange && is_shown())
+	if (is_strange && is_shown(config))
 		message("nothing was observed: %s", why);
 	code = fail_on_blind(asked, why, code, line);
 	return conclude(line, code);
@@ -298,7 +311,7 @@ static void sum_up(struct run *run)
 		coverage_note(coverage, "(session)", "a file of it was cut short in this run");
 }
 
-static void print_summary(const struct run *run)
+static void print_counts(const struct run *run)
 {
 	const struct summary *sum = &run->sum;
 
@@ -314,19 +327,44 @@ static void print_summary(const struct run *run)
 		(void)fprintf(stderr, "seen: %s\n", run->conversations_report);
 }
 
+/* The last lines, once all is recorded. */
+static void finish_lines(const struct run *run, bool shown)
+{
+	char elder[ELDER_TEXT_BYTES] = "";
+	bool only_findings = config_number(run->config, OPTION_summary_when) ==
+				     SUMMARY_WHEN_FINDINGS &&
+			     !summary;
+	struct findings findings;
+	struct outlive outlived;
+
+	outlive_find(&run->session, run->recording.checkpoint.running, &outlived);
+	if (shown)
+		(void)elder_describe(&run->session.segment, run->since_ns, elder);
+	if (shown && !counts) {
+		findings_gather(&run->session, &run->sum, run->begun.next, &outlived, elder,
+				&findings);
+		if (findings.count || !only_findings)
+			brief_print(&run->session, &run->sum, &findings);
+		return;
+	}
+	if (elder[0])
+		message("%s", elder);
+	outlive_print(&outlived, run->recording.journal.header != NULL);
+}
+
 /* The last lines of a run, its last records, and its status. */
 static int finish(struct run *run, int code)
 {
 	struct recording *recording = &run->recording;
 	char line[FAIL_ON_LINE_BYTES];
-	bool shown = is_shown();
+	bool shown = is_shown(run->config);
 	int status = code;
 
 	if (shown)
 		terminal_start_lines();
 	sum_up(run);
-	if (shown)
-		print_summary(run);
+	if (shown && counts)
+		print_counts(run);
 	if (fail_on_rules_missed(run->config, &run->sum.coverage, line))
 		message("%s", line);
 	code = fail_on_judge(run->asked,
@@ -339,14 +377,16 @@ static int finish(struct run *run, int code)
 						    .status = code },
 			     line);
 	facts_finish(&run->session, &recording->journal, status);
-	recording_finish_journal(&run->session, &recording->journal, &run->sum, shown);
-	if (shown)
-		elder_print(&run->session.segment, run->since_ns);
+	recording_finish_journal(&run->session, &recording->journal, &run->sum, shown && counts);
 	if (shown || recording->supervisor_died)
-		outlive_print(&run->session, recording->checkpoint.running,
-			      recording->journal.header != NULL);
+		finish_lines(run, shown);
 	journal_unmap(&recording->journal);
+	tidy_sessions(run->config, shown);
 	session_close(&run->session);
+	(void)signal(SIGIO, SIG_IGN); /* session_cut.h */
+	/* One that is used again and again is cut when it rests (tidy.h). */
+	if (run->session.made)
+		(void)session_cut(run->session.directory);
 	return conclude(line, code);
 }
 
@@ -404,13 +444,21 @@ static int apply_network(struct parsed *parsed)
 
 int cmd_run(int argc, char **argv)
 {
+	static char name[SEGMENT_PATH_BYTES];
 	struct parsed parsed = { .config = NULL };
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
 	    options_load(&parsed, &code) == 0) {
-		if (session_name && session_name[0] != '/' &&
-		    !session_name_is_valid(session_name)) {
+		code = EXIT_CODE_OK;
+		if (session_name && session_word_is_relative(session_name)) {
+			code = session_word_resolve(parsed.config, session_name, name);
+			session_name = name;
+		}
+		if (code != EXIT_CODE_OK) {
+			code = EXIT_CODE_FAILED;
+		} else if (session_name && session_name[0] != '/' &&
+			   !session_name_is_valid(session_name)) {
 			message("--session %s: %s", session_name, session_explain(-EINVAL));
 			code = EXIT_CODE_FAILED;
 		} else if (parsed.first_word == argc) {

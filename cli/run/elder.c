@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/message.h"
 #include "tracker/path/path.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
@@ -143,11 +142,13 @@ const char *elder_remedy(const char *name)
 					  : "end it before the run";
 }
 
-void elder_print(const struct segment *segment, uint64_t since_ns)
+const char *elder_describe(const struct segment *segment, uint64_t since_ns, char *ret_text)
 {
 	struct invocation agents[AGENTS_MAX];
 	unsigned count = 0;
+	size_t used = 0;
 
+	ret_text[0] = '\0';
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot process;
 		struct invocation agent = { .role = ROLE_AGENT };
@@ -164,9 +165,14 @@ void elder_print(const struct segment *segment, uint64_t since_ns)
 		agents[count++] = agent;
 		pid_t pid = elder_find(segment, &agent, since_ns);
 		char name[sizeof(agent.name) * 4];
-		if (pid && path_escape(agent.name, name, sizeof(name)) >= 0)
-			message("%s (pid %d) was running before this run: what is handed to it is "
-				"not observed; %s",
-				name, (int)pid, elder_remedy(agent.name));
+		if (!pid || path_escape(agent.name, name, sizeof(name)) < 0 ||
+		    used >= ELDER_TEXT_BYTES)
+			continue;
+		used += (size_t)snprintf(ret_text + used, ELDER_TEXT_BYTES - used,
+					 "%s%s (pid %d) was running before this run: what is "
+					 "handed to it is not observed; %s",
+					 used ? "; " : "", name, (int)pid,
+					 elder_remedy(agent.name));
 	}
+	return ret_text;
 }

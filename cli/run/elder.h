@@ -25,8 +25,10 @@ const char *elder_without_daemon(const char *name);
 /* elder_remedy(): what a user may do about it, for an agent of that name. */
 const char *elder_remedy(const char *name);
 
-/* elder_print(): says it at the end of a run, of the agents that began in it.  since_ns: when that
- * was, CLOCK_BOOTTIME. */
-void elder_print(const struct segment *segment, uint64_t since_ns);
+enum { ELDER_TEXT_BYTES = 1024 };
+
+/* elder_describe(): a line on those of the agents that began in a run.  since_ns: when that was,
+ * CLOCK_BOOTTIME.  Returns ret_text, ELDER_TEXT_BYTES long, "" where there are none. */
+const char *elder_describe(const struct segment *segment, uint64_t since_ns, char *ret_text);
 
 #endif

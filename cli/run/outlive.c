@@ -108,31 +108,37 @@ unsigned outlive_stranded(const struct session *session, char *ret_names)
 	return count;
 }
 
-void outlive_print(const struct session *session, pid_t leave_out, bool is_sealed)
+void outlive_find(const struct session *session, pid_t leave_out, struct outlive *ret_outlive)
 {
 	static const struct timespec PAUSE = { .tv_nsec = PAUSE_NS };
 	struct live_processes list = { NULL, 0 };
-	char names[OUTLIVE_NAMES_BYTES], stranded[OUTLIVE_NAMES_BYTES], number[TEXT_NUMBER_BYTES];
-	unsigned count = 1;
+	struct outlive found = { .count = 1 };
 
-	for (int attempt = 0; attempt < ATTEMPTS && count; attempt++) {
+	for (int attempt = 0; attempt < ATTEMPTS && found.count; attempt++) {
 		if (attempt)
 			(void)nanosleep(&PAUSE, NULL);
 		live_processes_list(session, leave_out, &list);
-		count = name_live(&list, false, names, sizeof(names));
+		found.count = name_live(&list, false, found.names, sizeof(found.names));
 	}
-	bool is_stranded = count && is_deserted(session, &list) &&
-			   name_live(&list, true, stranded, sizeof(stranded));
+	found.is_stranded = found.count && is_deserted(session, &list) &&
+			    name_live(&list, true, found.stranded, sizeof(found.stranded));
 	free(list.items);
-	if (!count)
+	*ret_outlive = found;
+}
+
+void outlive_print(const struct outlive *outlive, bool is_sealed)
+{
+	char number[TEXT_NUMBER_BYTES];
+	bool one = outlive->count == 1;
+
+	if (!outlive->count)
 		return;
-	bool one = count == 1;
-	message("%s process%s on after the end: %s", text_number(count, number),
-		one ? " goes" : "es go", names);
-	if (is_stranded)
+	message("%s process%s on after the end: %s", text_number(outlive->count, number),
+		one ? " goes" : "es go", outlive->names);
+	if (outlive->is_stranded)
 		message("supervisor and guardian were killed: calls fail with ENOSYS in %s; end "
 			"what was left behind",
-			stranded);
+			outlive->stranded);
 	if (is_sealed)
 		message("what %s from now on is not under this seal; the next run of this "
 			"session seals it",

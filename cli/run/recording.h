@@ -48,7 +48,7 @@ void recording_renew_journal(const struct session *session, const struct journal
 			     struct journal *journal);
 
 /* recording_finish_journal(): the run is over: its last records, and the seal over all of them.
- * shown: the last lines are wanted. */
+ * shown: the digest is asked for. */
 void recording_finish_journal(const struct session *session, struct journal *journal,
 			      const struct summary *sum, bool shown);
 

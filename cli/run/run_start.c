@@ -42,8 +42,10 @@ int run_prepare_environment(const struct session *session, bool preloads)
 	if (!preloads)
 		return 0;
 	if (session_library(library, sizeof(library)) < 0) {
-		message("lib/seen/libseen.so is not beside this program; install both under one "
-			"prefix");
+		message(access("/proc/self", F_OK) < 0
+				? "/proc is not mounted here, and the library is found by it"
+				: "lib/seen/libseen.so is not beside this program; install both "
+				  "under one prefix");
 		return -ENOENT;
 	}
 	if (strpbrk(library, " :")) {

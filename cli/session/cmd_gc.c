@@ -1,5 +1,6 @@
 /*
- * `seen gc`: removes sessions that no process uses.  Nothing else in seen removes one.
+ * `seen gc`: removes sessions that no process uses.  So does the end of a run (tidy.h), which
+ * inspects them once in a while.
  *
  * Which: those named; or with --all, every one; or those last used longer ago than [session]
  * keep_days, and then the oldest until the rest takes no more than [session] max_bytes.
@@ -14,6 +15,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
+#include "cli/session/expiry.h"
 #include "cli/session/store.h"
 #include "cli/session/store_conversations.h"
 #include "cli/session/store_remove.h"
@@ -160,25 +162,26 @@ static void collect_named(struct collection *collection, char **names)
 	}
 }
 
+static bool collect_expired(const struct store_session *session, enum expiry_reason reason,
+			    void *data)
+{
+	return collect(data, session, reason == EXPIRY_AGE ? "age" : "size") == 0;
+}
+
 static void collect_old(struct collection *collection, uint64_t keep_days, uint64_t max_bytes)
 {
 	const struct store *store = collection->store;
-	const uint64_t day_ns = UINT64_C(86400) * 1000000000u, now = collection->now_realtime_ns;
+	const struct expiry expiry = { .now_realtime_ns = collection->now_realtime_ns,
+				       .keep_days = keep_days,
+				       .max_bytes = max_bytes,
+				       .remove = collect_expired,
+				       .data = collection };
 
-	/* the oldest come last */
-	for (size_t i = store->count; i-- > 0;) {
-		const struct store_session *session = &store->sessions[i];
-		uint64_t age_ns = now > session->used_realtime_ns ? now - session->used_realtime_ns
-								  : 0;
-		if (session->state == STORE_OTHER_USER)
-			continue;
-		if (all)
-			(void)collect(collection, session, "all");
-		else if (keep_days && age_ns > keep_days * day_ns)
-			(void)collect(collection, session, "age");
-		else if (max_bytes && collection->left_bytes > max_bytes)
-			(void)collect(collection, session, "size");
-	}
+	for (size_t i = store->count; all && i-- > 0;)
+		if (store->sessions[i].state != STORE_OTHER_USER)
+			(void)collect(collection, &store->sessions[i], "all");
+	if (!all)
+		expiry_apply(store, &expiry);
 	if (!all && max_bytes && collection->left_bytes > max_bytes)
 		message("more than --max-bytes is left: sessions that are in use, or could not be "
 			"removed");
@@ -222,9 +225,7 @@ static int gc(const struct config *config, char **names)
 	(void)signal(SIGIO, SIG_IGN); /* see store_remove() */
 	if (json)
 		collection.removed = json_array();
-	for (size_t i = 0; i < store.count; i++)
-		if (store.sessions[i].state != STORE_OTHER_USER)
-			collection.left_bytes += store.sessions[i].size_bytes;
+	collection.left_bytes = expiry_bytes(&store);
 	if (!store_is_readable(&store))
 		collection.code = EXIT_CODE_PARTLY;
 	error = dry_run ? 0 : store_clean(&store, &trouble);
@@ -237,6 +238,8 @@ static int gc(const struct config *config, char **names)
 			    config_number(config, OPTION_session_max_bytes));
 	if (!*names)
 		collect_conversations(&collection, config_number(config, OPTION_session_keep_days));
+	if (!dry_run)
+		store_cut(&store);
 	report_total(&collection);
 	store_close(&store);
 	return collection.code;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -443,8 +444,9 @@ static void print_journal(const struct status *status)
 	(void)printf("%s bytes, ",
 		     text_number(journal_end_unit(status->journal) * JOURNAL_UNIT_BYTES, number));
 	(void)printf("%s records lost, ", text_number(coverage->lost_records, number));
-	(void)printf("%s processes could not write to it\n",
-		     text_number(coverage->without_journal, number));
+	(void)printf("%s process%s could not write to it\n",
+		     text_number(coverage->without_journal, number),
+		     coverage->without_journal == 1 ? "" : "es");
 	if (coverage->full_errno) {
 		print_label("");
 		(void)printf("%sit could not grow: %s%s\n", text_style(stdout, "33"),
@@ -467,7 +469,7 @@ static void print_scopes(const struct status *status)
 		(void)printf("%s  %-16s  %7u  %8s  %11s  %s\n", read_scope->id_text, name,
 			     read_scope->pid, text_number(read_scope->requests, requests),
 			     text_number(read_scope->bytes_given, bytes),
-			     text_time(read_scope->created_realtime_ns, time));
+			     clock_stamp(read_scope->created_realtime_ns, time));
 	}
 }
 
@@ -496,7 +498,7 @@ static void print_people(const struct status *status)
 	print_text("workspace", status->workspace);
 	print_text("mode", status->mode);
 	print_text("created",
-		   text_time(status->session->segment.header->created_realtime_ns, time));
+		   clock_stamp(status->session->segment.header->created_realtime_ns, time));
 	print_counters(status);
 	print_programs(status);
 	print_processes(status);

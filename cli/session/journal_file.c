@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
 #include "cli/session/session_find.h"
+#include "cli/session/session_word.h"
 #include "cli/session/store_nearest.h"
 #include "tracker/journal/journal_map.h"
 
@@ -40,9 +40,14 @@ static int check(const char *path)
 bool journal_file_closed(const struct config *config, char *ret_name)
 {
 	struct session session;
+	unsigned count;
 
-	if (!session_find_newest(config, &session))
-		return store_newest_closed(config, ret_name) != STORE_ENDED;
+	if (!session_find_newest(config, &session)) {
+		if (store_newest_closed(config, ret_name, &count) == STORE_ENDED)
+			return false;
+		session_word_report(ret_name, count);
+		return true;
+	}
 	session_close(&session);
 	return false;
 }
@@ -58,11 +63,12 @@ int journal_file_find(const struct config *config, const char *name, const char 
 		message("%s: %s", file, strerror(ENAMETOOLONG));
 		return EXIT_CODE_USAGE;
 	}
-	const char *wanted = name ? name : getenv("SEEN_SESSION");
-	char closed[SEGMENT_NAME_BYTES];
-	if (!(wanted && wanted[0]) && journal_file_closed(config, closed))
-		wanted = closed;
-	if (wanted && wanted[0]) {
+	char wanted[SEGMENT_PATH_BYTES];
+	int code = session_word_resolve(config, name, wanted);
+	if (code != EXIT_CODE_OK)
+		return code;
+	bool is_named = wanted[0];
+	if (is_named || journal_file_closed(config, wanted)) {
 		int error = session_open(config, wanted, &session);
 		if (error == 0)
 			session_close(&session);
@@ -72,7 +78,7 @@ int journal_file_find(const struct config *config, const char *name, const char 
 			 path_of_name(config, wanted, ret_path, capacity))
 			return check(ret_path);
 	}
-	int code = session_find(config, name, &session);
+	code = session_find(config, is_named ? wanted : NULL, &session);
 	if (code != EXIT_CODE_OK)
 		return code;
 	const char *path = session_journal(&session);

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/session/segment_copy.h"
 #include "cli/session/session_hold.h"
 #include "config/value.h"
 #include "tracker/journal/journal_grow.h"
@@ -83,8 +85,27 @@ static int check_directory(const char *directory)
 	return error;
 }
 
+/* Maps a segment; waits for session_cut(), which has it for a few milliseconds. */
+static int map_segment(const char *path, enum session_use use, struct segment *ret_segment)
+{
+	enum { ATTEMPTS = 100 };
+	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
+	int error = -EAGAIN;
+
+	for (int attempt = 0; attempt < ATTEMPTS && error == -EAGAIN; attempt++) {
+		if (attempt)
+			(void)nanosleep(&PAUSE, NULL);
+		error = use == SESSION_TO_RUN    ? segment_map_to_use(path, ret_segment)
+			: use == SESSION_TO_READ ? segment_copy_cut(path, false, ret_segment)
+						 : segment_copy_cut(path, true, ret_segment);
+		if (error == -ENODATA)
+			error = segment_map(path, ret_segment);
+	}
+	return error;
+}
+
 /* Opens the session in a directory; `held` has it locked already, or is empty. */
-int session_map_directory(const char *directory, const struct session *held,
+int session_map_directory(const char *directory, enum session_use use, const struct session *held,
 			  struct session *ret_session)
 {
 	struct session session = *held;
@@ -98,7 +119,7 @@ int session_map_directory(const char *directory, const struct session *held,
 		error = check_directory(directory);
 	if (error < 0)
 		return error;
-	error = segment_map(path, &session.segment);
+	error = map_segment(path, use, &session.segment);
 	if (error == -EPERM && session_check_file(AT_FDCWD, path) == -EUCLEAN)
 		return -EUCLEAN; /* it does not tell them apart */
 	if (error < 0)
@@ -108,9 +129,10 @@ int session_map_directory(const char *directory, const struct session *held,
 	return 0;
 }
 
-/* Opens the session in a directory, locked where `to_use`. */
-static int open_in(const char *directory, bool to_use, struct session *ret_session)
+/* Opens the session in a directory, locked where it is to be run in. */
+static int open_in(const char *directory, enum session_use use, struct session *ret_session)
 {
+	bool to_use = use == SESSION_TO_RUN;
 	struct session session = { .made = false };
 	int error = to_use ? session_hold(&session, directory) : 0;
 
@@ -118,7 +140,7 @@ static int open_in(const char *directory, bool to_use, struct session *ret_sessi
 	if (error == 0 && to_use && faccessat(session.holds[0], "segment", F_OK, 0) == 0)
 		error = session_tighten(&session);
 	if (error == 0)
-		error = session_map_directory(directory, &session, &session);
+		error = session_map_directory(directory, use, &session, &session);
 	if (error == 0 && to_use)
 		error = session_hold_state(&session);
 	if (error < 0)
@@ -128,21 +150,21 @@ static int open_in(const char *directory, bool to_use, struct session *ret_sessi
 	return error;
 }
 
-static int open_named(const struct config *config, const char *name, bool to_use,
+static int open_named(const struct config *config, const char *name, enum session_use use,
 		      struct session *ret_session)
 {
 	char directory[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	int error;
 
 	if (name[0] == '/')
-		return open_in(name, to_use, ret_session);
+		return open_in(name, use, ret_session);
 	if (!session_name_is_valid(name))
 		return -EINVAL;
 	error = session_runtime_dir(config, directory, sizeof(directory));
 	if (error == 0)
 		error = session_path(path, sizeof(path), directory, name);
 	if (error == 0)
-		error = open_in(path, to_use, ret_session);
+		error = open_in(path, use, ret_session);
 	if (error != -ENOENT && error != -ENOTDIR && error != -EACCES)
 		return error;
 	/* the runtime directory had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR
@@ -150,17 +172,22 @@ static int open_named(const struct config *config, const char *name, bool to_use
 	error = session_state_dir(config, directory, sizeof(directory));
 	if (error == 0)
 		error = session_path(path, sizeof(path), directory, name);
-	return error == 0 ? open_in(path, to_use, ret_session) : error;
+	return error == 0 ? open_in(path, use, ret_session) : error;
 }
 
 int session_open(const struct config *config, const char *name, struct session *ret_session)
 {
-	return open_named(config, name, false, ret_session);
+	return open_named(config, name, SESSION_TO_CHANGE, ret_session);
+}
+
+int session_open_to_read(const struct config *config, const char *name, struct session *ret_session)
+{
+	return open_named(config, name, SESSION_TO_READ, ret_session);
 }
 
 int session_open_to_use(const struct config *config, const char *name, struct session *ret_session)
 {
-	return open_named(config, name, true, ret_session);
+	return open_named(config, name, SESSION_TO_RUN, ret_session);
 }
 
 const char *session_explain(int error)

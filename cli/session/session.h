@@ -47,12 +47,15 @@ int session_runtime_dir(const struct config *config, char *ret_path, size_t capa
  * sessions. */
 bool session_name_is_valid(const char *name);
 
+/* What a session is opened for: SESSION_TO_READ is for those that only look for one, or list them. */
+enum session_use { SESSION_TO_READ, SESSION_TO_CHANGE, SESSION_TO_RUN };
+
 /* session_open_to_use(): the same, and locks its directories.  -EAGAIN: `seen gc` has it. */
 int session_open_to_use(const struct config *config, const char *name, struct session *ret_session);
 
 /* session_map_directory(): opens the session in a directory; `held` has it locked already, or is
  * empty.  As session_open(). */
-int session_map_directory(const char *directory, const struct session *held,
+int session_map_directory(const char *directory, enum session_use use, const struct session *held,
 			  struct session *ret_session);
 
 /* session_path(): "directory/name".  Returns 0, or -ENAMETOOLONG. */
@@ -67,6 +70,11 @@ int session_path(char *ret_path, size_t capacity, const char *directory, const c
  * is damaged; others.  session_close() it.
  */
 int session_open(const struct config *config, const char *name, struct session *ret_session);
+
+/* session_open_to_read(): the same without a store to it: of a session that was cut (session_cut.h)
+ * this is a copy in memory. */
+int session_open_to_read(const struct config *config, const char *name,
+			 struct session *ret_session);
 
 /* session_map_journal(): maps the session's journal to write to.  ret_journal: journal_unmap() it
  * in any case; not mapped where the session is to have none ([journal] level = off).  Returns 0, or

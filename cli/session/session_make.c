@@ -115,8 +115,8 @@ static void resume(const struct config *config, struct session *session)
 		return;
 	session->keeps_settings = live > 0;
 	if (live > 0)
-		message("session %s is in use by %u processes: it keeps the settings it has",
-			session->name, live);
+		message("session %s is in use by %u process%s: it keeps the settings it has",
+			session->name, live, live == 1 ? "" : "es");
 	else
 		segment_write_settings(&session->segment, &settings, text, used);
 }
@@ -361,7 +361,7 @@ static int make_in(const struct config *config, const char *directory, const cha
 	if (error < 0 && error != -EAGAIN && made)
 		(void)rmdir(path);
 	if (error == 0)
-		error = session_map_directory(path, &session, &session);
+		error = session_map_directory(path, SESSION_TO_RUN, &session, &session);
 	if (error < 0)
 		session_close(&session);
 	else

@@ -13,6 +13,7 @@
 #include "cli/base/message.h"
 #include "cli/session/owned.h"
 #include "cli/session/packs.h"
+#include "cli/session/session_cut.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
 #include "tracker/content/contents_name.h"
@@ -104,6 +105,7 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 			uint64_t packs = packs_size(fd);
 			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES + packs;
 			session->has_contents |= packs > 0;
+			session->has_undo |= packs > 0;
 			empty_contents |= packs == 0;
 			others |= packs > 0;
 			continue;
@@ -115,6 +117,8 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 		     journal = strcmp(name, STORE_JOURNAL) == 0;
 		session->has_segment |= segment;
 		session->has_journal |= journal;
+		session->is_uncut |= segment && session_cut_is_due((uint64_t)stat.st_size,
+								   (uint64_t)stat.st_blocks);
 		*ret_unfinished |= store_file_is_unfinished(name) && S_ISREG(stat.st_mode);
 		session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
 		if (segment || journal)
@@ -175,7 +179,7 @@ static void read_journal(const char *path, struct store_session *session)
 static void read_segment(const struct config *config, struct store_session *session)
 {
 	struct session opened;
-	int error = session_open(config, session->name, &opened);
+	int error = session_open_to_read(config, session->name, &opened);
 
 	if (error < 0) {
 		set_problem(session, error);

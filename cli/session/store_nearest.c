@@ -20,19 +20,23 @@ const char *store_nearest_workspace(const struct config *config, const struct st
 	return best ? best : here;
 }
 
-enum store_state store_newest_closed(const struct config *config, char *ret_name)
+enum store_state store_newest_closed(const struct config *config, char *ret_name,
+				     unsigned *ret_count)
 {
 	enum store_state state = STORE_ENDED;
 	struct store store;
 
+	*ret_count = 0;
 	if (store_open(config, &store) == 0) {
 		const char *workspace = store_nearest_workspace(config, &store);
-		for (size_t i = 0; i < store.count && state == STORE_ENDED; i++) {
+		for (size_t i = 0; i < store.count; i++) {
 			const struct store_session *session = &store.sessions[i];
 			if (!session->has_journal || !session->workspace ||
 			    strcmp(session->workspace, workspace) != 0 ||
 			    (session->state != STORE_OTHER_VERSION &&
 			     session->state != STORE_JOURNAL_ONLY))
+				continue;
+			if ((*ret_count)++ > 0)
 				continue;
 			memcpy(ret_name, session->name, sizeof(session->name));
 			state = session->state;

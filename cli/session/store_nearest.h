@@ -15,6 +15,7 @@ const char *store_nearest_workspace(const struct config *config, const struct st
  * it.
  *
  * ret_name: SEGMENT_NAME_BYTES long.  Returns its state; STORE_ENDED: there is none. */
-enum store_state store_newest_closed(const struct config *config, char *ret_name);
+enum store_state store_newest_closed(const struct config *config, char *ret_name,
+				     unsigned *ret_count);
 
 #endif

@@ -11,6 +11,8 @@
 
 #include "cli/session/owned.h"
 #include "cli/session/packs.h"
+#include "cli/session/segment_copy.h"
+#include "cli/session/session_cut.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
 #include "tracker/content/contents_name.h"
@@ -105,7 +107,9 @@ static int judge(const struct store *store, const struct store_session *session,
 		if (claim->fds[place] < 0 || store_file_path(store, place, session->name,
 							     STORE_SEGMENT, path, sizeof(path)) < 0)
 			continue;
-		int error = segment_map(path, &segment);
+		int error = segment_copy_cut(path, false, &segment);
+		if (error == -ENODATA)
+			error = segment_map(path, &segment);
 		if (error == 0) {
 			life = session_life(&segment);
 			segment_unmap(&segment);
@@ -291,4 +295,19 @@ int store_clean(const struct store *store, struct store_trouble *ret_trouble)
 			(void)closedir(stream);
 	}
 	return result;
+}
+
+void store_cut(const struct store *store)
+{
+	char path[SEGMENT_PATH_BYTES];
+
+	for (size_t i = 0; i < store->count; i++) {
+		const struct store_session *session = &store->sessions[i];
+		for (int place = 0; place < STORE_PLACES; place++)
+			if (session->is_uncut && session->state == STORE_ENDED &&
+			    session->in[place] &&
+			    session_path(path, sizeof(path), store->directories[place].path,
+					 session->name) == 0)
+				(void)session_cut(path);
+	}
 }

@@ -37,4 +37,7 @@ int store_remove(const struct store *store, const struct store_session *session,
  * last that could not be. */
 int store_clean(const struct store *store, struct store_trouble *ret_trouble);
 
+/* store_cut(): session_cut() of each session that has ended and was not cut yet: its run was killed. */
+void store_cut(const struct store *store);
+
 #endif

@@ -23,6 +23,7 @@ struct file_sum {
 	const struct segment *segment;
 	struct summary *summary;
 	uint64_t since_realtime_ns;
+	bool is_agents[SUMMARY_NAMES]; /* of the names that are kept */
 };
 
 /* Names a file, if the notice is in it still. */
@@ -46,6 +47,23 @@ static void add_notice_file(const struct segment *segment, const char *path,
 	(void)close(fd);
 }
 
+/* Keeps the name of a changed file, where there is room: the agent's before those of tools. */
+static void add_changed_file(struct file_sum *sum, const char *path, bool is_agents)
+{
+	unsigned place = 0;
+
+	while (place < SUMMARY_NAMES && sum->summary->changed_names[place][0] &&
+	       !(is_agents && !sum->is_agents[place]))
+		place++;
+	if (place == SUMMARY_NAMES)
+		return;
+	sum->is_agents[place] = is_agents;
+	if (path_escape(path_relative(sum->segment, path), sum->summary->changed_names[place],
+			SUMMARY_NAME_BYTES) < 0)
+		(void)snprintf(sum->summary->changed_names[place], SUMMARY_NAME_BYTES,
+			       "(a long name)");
+}
+
 static int add_file(const char *path, const struct file_slot *file, void *data)
 {
 	struct file_sum *sum = data;
@@ -55,6 +73,7 @@ static int add_file(const char *path, const struct file_slot *file, void *data)
 	if (!change.counts || file->last_edit_realtime_ns < sum->since_realtime_ns)
 		return 0;
 	sum->summary->removed += change.fate == FATE_IS_REMOVED;
+	add_changed_file(sum, path, change.source == SOURCE_AGENT);
 	if (file->flags & FILE_HELD_NOTICE)
 		add_notice_file(sum->segment, path, sum->summary);
 	sum->summary->edited_by_agent += change.source == SOURCE_AGENT;
@@ -93,7 +112,7 @@ void summary_compute(const struct segment *segment, const struct journal *journa
 		     struct summary *ret_summary)
 {
 	struct summary summary = { 0 };
-	struct file_sum sum = { segment, &summary, since_realtime_ns };
+	struct file_sum sum = { segment, &summary, since_realtime_ns, { false } };
 
 	counts_compute(segment, since_counters, since_ns, summary.counters);
 	(void)tracker_each_file(segment, add_file, &sum);
@@ -219,9 +238,10 @@ static bool is_conflict(const uint64_t *counters)
 	       counters[COUNTER_lost_contents];
 }
 
-/* What was lost because a table was full, or "".  ret_text: SUMMARY_WRITES_BYTES. */
-static const char *lost_for_room(const uint64_t *counters, char *ret_text)
+const char *summary_lost(const struct summary *summary, char *ret_text)
 {
+	const uint64_t *counters = summary->counters;
+
 	ret_text[0] = '\0';
 	add_count(ret_text, counters[COUNTER_lost_files], "file", "");
 	add_count(ret_text, counters[COUNTER_lost_processes], "program", "");
@@ -229,23 +249,35 @@ static const char *lost_for_room(const uint64_t *counters, char *ret_text)
 	return ret_text;
 }
 
+const char *summary_unknown_agents(const struct summary *summary, char *ret_text)
+{
+	enum { FEW = 2 }; /* build programs, too, have a shell print a file for them */
+	char name[sizeof(summary->unknown[0]) * 4];
+	size_t used;
+
+	ret_text[0] = '\0';
+	if (summary->agent_known || summary->counters[COUNTER_viewers_without_agent] < FEW)
+		return ret_text;
+	(void)snprintf(ret_text, SUMMARY_WRITES_BYTES,
+		       "no agent was found: name the program that asks the model by --agent NAME");
+	for (unsigned i = 0; i < summary->unknown_count; i++)
+		if (path_escape(summary->unknown[i], name, sizeof(name)) >= 0 &&
+		    (used = strlen(ret_text)) < SUMMARY_WRITES_BYTES)
+			(void)snprintf(ret_text + used, SUMMARY_WRITES_BYTES - used, "%s%s",
+				       i ? ", " : "; started here: ", name);
+	return ret_text;
+}
+
 /* Why nothing could be answered, where something might have been. */
 static void print_unanswered(const struct summary *summary)
 {
-	enum { FEW = 2 }; /* build programs, too, have a shell print a file for them */
-	char number[TEXT_NUMBER_BYTES], name[sizeof(summary->unknown[0]) * 4];
+	char number[TEXT_NUMBER_BYTES], text[SUMMARY_WRITES_BYTES];
 	const uint64_t *counters = summary->counters;
 	uint64_t direct = counters[COUNTER_viewers_without_shell];
 	uint64_t own = counters[COUNTER_own_repeats];
 
-	if (!summary->agent_known && counters[COUNTER_viewers_without_agent] >= FEW) {
-		(void)fprintf(stderr, "seen: no agent was found: name the program that asks the "
-				      "model by --agent NAME");
-		for (unsigned i = 0; i < summary->unknown_count; i++)
-			if (path_escape(summary->unknown[i], name, sizeof(name)) >= 0)
-				(void)fprintf(stderr, "%s%s", i ? ", " : "; started here: ", name);
-		(void)fputc('\n', stderr);
-	}
+	if (summary_unknown_agents(summary, text)[0])
+		(void)fprintf(stderr, "seen: %s\n", text);
 	if (direct)
 		(void)fprintf(stderr,
 			      "seen: not answered: %s cat%s that the agent started itself; only "
@@ -301,7 +333,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 			      counters[COUNTER_receivers_unknown] == 1 ? "it" : "them");
 	print_undo(summary);
 	print_coverage(&summary->coverage);
-	if (lost_for_room(counters, writes)[0])
+	if (summary_lost(summary, writes)[0])
 		(void)fprintf(
 			stderr,
 			"seen: no room in the session's tables: %s forgotten; `seen status` says "

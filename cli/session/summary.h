@@ -27,6 +27,8 @@ struct summary {
 	char unknown[SUMMARY_UNKNOWN_MAX]
 		    [40]; /* names of programs that may be an agent which was not named */
 	unsigned unknown_count;
+	/* of changed files, the agent's first, safe to print; "" behind the last */
+	char changed_names[SUMMARY_NAMES][SUMMARY_NAME_BYTES];
 	unsigned notice_files; /* that hold a notice which the session stored in them */
 	char notice_names[SUMMARY_NAMES]
 			 [SUMMARY_NAME_BYTES]; /* of the first of them, safe to print */
@@ -54,7 +56,14 @@ const char *summary_files(const struct summary *summary, char *ret_text);
  * As summary_writes(). */
 const char *summary_rules(const struct summary *summary, char *ret_text);
 
-/* summary_print(): the few lines on standard error at the end of a run. */
+/* summary_lost(): what was forgotten because a table was full.  As summary_writes(). */
+const char *summary_lost(const struct summary *summary, char *ret_text);
+
+/* summary_unknown_agents(): why nothing could be answered, where programs were started that may be
+ * an agent which was not named.  As summary_writes(). */
+const char *summary_unknown_agents(const struct summary *summary, char *ret_text);
+
+/* summary_print(): all that was counted, on standard error. */
 void summary_print(const struct summary *summary, const char *session_name);
 
 #endif

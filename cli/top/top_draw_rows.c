@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/text.h"
 #include "cli/screen/screen.h"
 #include "cli/screen/screen_draw.h"
@@ -247,7 +248,7 @@ void draw_process(const struct top_branch *branch, int line)
 enum { NOTE_TIME, NOTE_OP, NOTE_PID, NOTE_TEXT };
 
 static const struct column NOTE_COLUMNS[] = {
-	[NOTE_TIME] = { "UTC", 8, 0, true },
+	[NOTE_TIME] = { "TIME", 8, 0, true },
 	[NOTE_OP] = { "EVENT", 10, 0, true },
 	[NOTE_PID] = { "PID", 7, 64, false },
 	[NOTE_TEXT] = { "PATH  WHAT", 0, 0, true },
@@ -265,15 +266,13 @@ static enum meaning note_meaning(const struct top_note *note)
 
 void draw_note(const struct top_model *model, const struct top_note *note, int line)
 {
-	char time[TEXT_TIME_BYTES], pid[TOP_NUMBER_BYTES];
+	char hours[CLOCK_WORD_BYTES], pid[TOP_NUMBER_BYTES];
 	int column, width;
 	enum meaning meaning = note_meaning(note);
 	const char *op = event_op_name(note->op);
 
-	(void)text_time(note->time_realtime_ns, time);
-	time[time[0] ? sizeof("YYYY-MM-DDThh:mm:ss") - 1 : 0] = '\0';
 	draw_field(NOTE_COLUMNS, NOTE_TIME, line, A_DIM,
-		   time[0] ? time + sizeof("YYYY-MM-DDT") - 1 : "-");
+		   clock_hours(note->time_realtime_ns, hours));
 	draw_field(NOTE_COLUMNS, NOTE_OP, line,
 		   (note->is_grave ? A_BOLD : A_NORMAL) | color(meaning), op ? op : "?");
 	(void)snprintf(pid, sizeof(pid), "%u", note->pid);

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "cli/base/argument.h"
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -132,17 +133,15 @@ struct line_form {
 static void print_line(const struct line_form *form, const struct blame_origin *origin,
 		       size_t number, const char *line, size_t length)
 {
-	char step[16] = "-", clock[STORY_WORD_BYTES] = "-", day[STORY_WORD_BYTES];
+	char step[16] = "-", hours[CLOCK_WORD_BYTES];
 	char text[WHO_BYTES], who[4 * WHO_BYTES + 1];
 	const struct step_call *prompt = prompt_of(origin);
 
 	if (origin->step)
 		(void)snprintf(step, sizeof(step), "%u", origin->step->number);
-	if (origin->time_ns)
-		story_clock(origin->time_ns, clock, day);
 	if (path_escape(who_of(origin, text), who, sizeof(who)) < 0)
 		who[0] = '\0';
-	(void)printf("%4s %-8s ", step, clock);
+	(void)printf("%4s %-8s ", step, clock_hours(origin->time_ns, hours));
 	if (form->has_prompts) {
 		char name[16] = "-";
 		if (prompt)

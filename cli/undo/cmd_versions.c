@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/argument.h"
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -106,8 +107,9 @@ static void print_table(const struct versions *versions)
 {
 	if (!versions->count)
 		return;
-	(void)printf("%s%-24s  %-12s  %13s  %-9s  %-7s  %s%s\n", text_style(stdout, "1"), "KEPT",
-		     "VERSION", "BYTES", "WHY", "ON DISK", "PATH", text_style(stdout, "0"));
+	(void)printf("%s%-*s  %-12s  %13s  %-9s  %-7s  %s%s\n", text_style(stdout, "1"),
+		     clock_stamp_columns(), "KEPT", "VERSION", "BYTES", "WHY", "ON DISK", "PATH",
+		     text_style(stdout, "0"));
 	for (size_t i = 0; i < versions->count; i++) {
 		const struct versions_row *row = &versions->rows[i];
 		char digits[VERSION_DIGITS + 1], time[TEXT_TIME_BYTES], bytes[TEXT_NUMBER_BYTES];
@@ -116,14 +118,14 @@ static void print_table(const struct versions *versions)
 				sizeof(path)) < 0)
 			continue;
 		version_digits(&row->version, digits);
-		(void)text_time(row->realtime_ns, time);
-		(void)printf("%-24s  %s  %13s  %-9s  %s%-7s%s  %s\n", time[0] ? time : "-", digits,
-			     text_number(row->version.size_bytes, bytes),
-			     row->reason == CONTENTS_REASON_COUNT
-				     ? "-"
-				     : contents_reason_name(row->reason),
-			     text_style(stdout, row->on_disk ? "32" : "0"),
-			     row->on_disk ? "now" : "", text_style(stdout, "0"), path);
+		(void)clock_stamp(row->realtime_ns, time);
+		(void)printf(
+			"%-*s  %s  %13s  %-9s  %s%-7s%s  %s\n", clock_stamp_columns(),
+			time[0] ? time : "-", digits, text_number(row->version.size_bytes, bytes),
+			row->reason == CONTENTS_REASON_COUNT ? "-"
+							     : contents_reason_name(row->reason),
+			text_style(stdout, row->on_disk ? "32" : "0"), row->on_disk ? "now" : "",
+			text_style(stdout, "0"), path);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/text.h"
@@ -79,7 +80,7 @@ static int choose_last(const struct session *session, const struct versions *ver
 			scope ? "the scope" : "an agent");
 	else
 		message("against %s, kept last (%s, %s)", digits, contents_reason_name(row->reason),
-			text_time(row->realtime_ns, time));
+			clock_stamp(row->realtime_ns, time));
 	*ret_row = row;
 	return EXIT_CODE_OK;
 }

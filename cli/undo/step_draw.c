@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cli/base/clock.h"
 #include "cli/undo/story_print.h"
 
 enum { GAP = 1 };
@@ -57,16 +58,15 @@ void step_draw_heads(int line, attr_t attributes)
 
 void step_draw(const struct story_step *step, bool is_undone, int line, attr_t attributes)
 {
-	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
-		status[STORY_WORD_BYTES], files[STORY_WORD_BYTES], lines[STORY_WORD_BYTES];
+	char number[STORY_WORD_BYTES], hours[CLOCK_WORD_BYTES], status[STORY_WORD_BYTES],
+		files[STORY_WORD_BYTES], lines[STORY_WORD_BYTES];
 
-	story_clock(step->step->begin_ns, clock, day);
 	(void)snprintf(number, sizeof(number), "%u", step->step->number);
 	(void)snprintf(files, sizeof(files), "%zu", step->count);
 	story_lines(step->added, step->removed, lines);
 	const char *const cells[COLUMN_COUNT] = {
 		[STEP] = number,
-		[CLOCK] = clock,
+		[CLOCK] = clock_hours(step->step->begin_ns, hours),
 		[STATUS] = is_undone ? "undone" : story_status(step, status),
 		[FILES] = files,
 		[CHANGED_LINES] = lines,

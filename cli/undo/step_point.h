@@ -15,7 +15,7 @@ struct step_point {
 };
 
 /* step_point_find(): what `--since WORD` means, the first of these: the number of a step; `p2`, the
- * second prompt; a time, as event_filter_time() takes it (RFC 3339; "YYYY-MM-DD HH:MM[:SS]" in UTC;
+ * second prompt; a time, as event_filter_time() takes it (RFC 3339; "YYYY-MM-DD HH:MM[:SS]";
  * "HH:MM[:SS]"; `10m`: so long ago); the agent's id of a prompt; the words that one prompt alone begins with.
  *
  * Returns 0; -ENOENT: a number that no step or prompt has; -ENOTUNIQ: several prompts begin so;

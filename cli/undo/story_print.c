@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/text.h"
 
 enum {
@@ -21,19 +21,6 @@ static bool is_shown(const struct story_step *step, const struct story_wish *wis
 }
 
 /* ---- cells ---- */
-
-void story_clock(uint64_t time_ns, char ret_clock[STORY_WORD_BYTES], char ret_day[STORY_WORD_BYTES])
-{
-	time_t seconds = (time_t)(time_ns / 1000000000u);
-	struct tm parts;
-
-	(void)snprintf(ret_clock, STORY_WORD_BYTES, "-");
-	(void)snprintf(ret_day, STORY_WORD_BYTES, "-");
-	if (!time_ns || !gmtime_r(&seconds, &parts))
-		return;
-	(void)strftime(ret_clock, STORY_WORD_BYTES, "%H:%M:%S", &parts);
-	(void)strftime(ret_day, STORY_WORD_BYTES, "%Y-%m-%d", &parts);
-}
 
 const char *story_status(const struct story_step *step, char ret_text[STORY_WORD_BYTES])
 {
@@ -152,14 +139,13 @@ static void print_prompt(struct sheet *sheet, const struct step_call *prompt)
 static void print_step(struct sheet *sheet, const struct story_step *step,
 		       const struct story_wish *wish)
 {
-	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
-		status[STORY_WORD_BYTES], text[STEP_TEXT_BYTES];
+	char number[STORY_WORD_BYTES], hours[CLOCK_WORD_BYTES], status[STORY_WORD_BYTES],
+		text[STEP_TEXT_BYTES];
 	size_t shown = wish->only || step->count <= FILES_SHOWN + 1 ? step->count : FILES_SHOWN;
 
-	story_clock(step->step->begin_ns, clock, day);
 	(void)snprintf(number, sizeof(number), "%u", step->step->number);
 	sheet_cell(sheet, number);
-	sheet_cell(sheet, clock);
+	sheet_cell(sheet, clock_hours(step->step->begin_ns, hours));
 	sheet_cell(sheet, story_status(step, status));
 	name_command(sheet, story_text(step->step, text));
 	sheet_finish(sheet);
@@ -190,16 +176,15 @@ void story_print(const struct story *story, const struct story_wish *wish, struc
 	static const struct sheet_column TABLE[] = {
 		{ "STEP", 4 }, { "TIME", -8 }, { "EXIT", 4 }, { "COMMAND", 0 }
 	};
-	char clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES], last_day[STORY_WORD_BYTES] = "";
+	char zone[CLOCK_WORD_BYTES], day[CLOCK_WORD_BYTES], last_day[CLOCK_WORD_BYTES] = "";
 	const struct step_call *prompt = NULL;
 
 	for (size_t i = 0; i < story->count; i++) {
 		const struct story_step *step = &story->steps[i];
 		if (!is_shown(step, wish))
 			continue;
-		story_clock(step->step->begin_ns, clock, day);
-		if (strcmp(day, last_day) != 0) {
-			sheet_print(sheet, "%s, UTC", day);
+		if (strcmp(clock_day(step->step->begin_ns, day), last_day) != 0) {
+			sheet_print(sheet, "%s, %s", day, clock_zone(step->step->begin_ns, zone));
 			sheet_finish(sheet);
 			sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
 			memcpy(last_day, day, sizeof(day));
@@ -247,18 +232,16 @@ void story_print_table(const struct story *story, size_t top, struct sheet *shee
 						     { "CHANGED", 7 }, { "REMOVED", 7 },
 						     { "LINES", 10 },  { "COMMAND", 0 } };
 	char gaps[STORY_GAPS_BYTES];
-	char number[STORY_WORD_BYTES], clock[STORY_WORD_BYTES], day[STORY_WORD_BYTES],
-		status[STORY_WORD_BYTES];
+	char number[STORY_WORD_BYTES], hours[CLOCK_WORD_BYTES], status[STORY_WORD_BYTES];
 
 	sheet_table(sheet, TABLE, sizeof(TABLE) / sizeof(TABLE[0]));
 	for (size_t i = 0; i < story->count; i++) {
 		const struct story_step *step = &story->steps[i];
 		if (i >= top)
 			continue;
-		story_clock(step->step->begin_ns, clock, day);
 		(void)snprintf(number, sizeof(number), "%u", step->step->number);
 		sheet_cell(sheet, number);
-		sheet_cell(sheet, clock);
+		sheet_cell(sheet, clock_hours(step->step->begin_ns, hours));
 		sheet_cell(sheet, story_status(step, status));
 		sheet_cell_count(sheet, step->changes[STORY_MADE]);
 		sheet_cell_count(sheet,

@@ -32,10 +32,8 @@ json_t *story_call_json(const struct step *step);
  * return ret_text. */
 const char *story_text(const struct step *step, char ret_text[STEP_TEXT_BYTES]);
 
-/* Words of a row.  story_clock(): UTC, "HH:MM:SS"; ret_day: "YYYY-MM-DD".  story_status(): the exit
- * status, "own", "runs" or "-"; may return ret_text.  story_lines(): "+1 -2", "". */
-void story_clock(uint64_t time_ns, char ret_clock[STORY_WORD_BYTES],
-		 char ret_day[STORY_WORD_BYTES]);
+/* Words of a row.  story_status(): the exit status, "own", "runs" or "-"; may return ret_text.
+ * story_lines(): "+1 -2", "". */
 const char *story_status(const struct story_step *step, char ret_text[STORY_WORD_BYTES]);
 void story_lines(uint64_t added, uint64_t removed, char ret_text[STORY_WORD_BYTES]);
 

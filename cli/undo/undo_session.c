@@ -12,6 +12,7 @@
 #include "cli/session/journal_file.h"
 #include "cli/session/session_find.h"
 #include "cli/session/session_life.h"
+#include "cli/session/session_word.h"
 #include "tracker/content/pack_write.h"
 
 /* The directory that holds the journal, or would. */
@@ -66,12 +67,13 @@ static int of_segment(struct undo_session *session)
 
 static int find(const struct config *config, const char *name, struct undo_session *ret_session)
 {
-	const char *wanted = name ? name : getenv("SEEN_SESSION");
-	char closed[SEGMENT_NAME_BYTES];
+	char wanted[SEGMENT_PATH_BYTES];
+	int code = session_word_resolve(config, name, wanted);
 
-	if (!(wanted && wanted[0]) && journal_file_closed(config, closed))
-		wanted = closed;
-	if (wanted && wanted[0]) {
+	if (code != EXIT_CODE_OK)
+		return code;
+	bool is_named = wanted[0];
+	if (is_named || journal_file_closed(config, wanted)) {
 		int error = session_open(config, wanted, &ret_session->session);
 		if (error == 0)
 			session_close(&ret_session->session);
@@ -81,7 +83,7 @@ static int find(const struct config *config, const char *name, struct undo_sessi
 		if ((error == -ENOENT || error == -ENOTDIR || error == -EBADMSG ||
 		     error == -EPROTO) &&
 		    !strchr(wanted, '/')) {
-			int code = journal_file_find(config, wanted, NULL, path, sizeof(path));
+			code = journal_file_find(config, wanted, NULL, path, sizeof(path));
 			if (code == EXIT_CODE_OK) {
 				error = set_directory(ret_session, path);
 				error = error < 0 ? error : read_header(ret_session);
@@ -91,7 +93,7 @@ static int find(const struct config *config, const char *name, struct undo_sessi
 				return code;
 		}
 	}
-	int code = session_find(config, name, &ret_session->session);
+	code = session_find(config, is_named ? wanted : NULL, &ret_session->session);
 	if (code != EXIT_CODE_OK)
 		return code;
 	if (of_segment(ret_session) < 0) {

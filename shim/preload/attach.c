@@ -183,7 +183,7 @@ static bool map_session(char *const environment[])
 		return false;
 	char *end = directory + strlen(directory);
 	memcpy(end, SEGMENT, sizeof(SEGMENT));
-	int error = segment_map(directory, &shim.segment);
+	int error = segment_map_to_use(directory, &shim.segment);
 	*end = '\0';
 	return error == 0;
 }

@@ -27,7 +27,7 @@ class Case(SessionTest):
 
     def last_lines(self, *words, options=()):
         """What a run says at its end."""
-        done = self.session.seen("run", "--summary", "--session", "test", *options, "--", *words)
+        done = self.session.seen("run", "--counts", "--session", "test", *options, "--", *words)
         return [line for line in done.stderr.decode().splitlines() if line.startswith("seen: ")]
 
     def found(self, text, among):
@@ -38,7 +38,7 @@ class Names(Case):
     def answers(self, agent, *words):
         self.runs = getattr(self, "runs", 0) + 1
         name = "run-%d" % self.runs
-        text = self.session.seen("run", "--summary", "--session", name, "--agent", agent, "--", *words).stderr.decode()
+        text = self.session.seen("run", "--counts", "--session", name, "--agent", agent, "--", *words).stderr.decode()
         return ", 0 notices" not in text
 
     def test_endings(self):

@@ -109,7 +109,7 @@ class Answers(Case):
             self.file(name, b"the words of %s\n" % name.encode())
         while len(model.commands) < 12:
             model.step()
-        done = self.seen("run", "--session", "s", "--summary", "--agent-is", "outside", "--", "bash", "-c", "\n".join(model.commands), code=0)
+        done = self.seen("run", "--session", "s", "--counts", "--agent-is", "outside", "--", "bash", "-c", "\n".join(model.commands), code=0)
         fates, note = model.fates(), (seed, model.commands)
         removed = {name for name, fate in fates.items() if fate == "removed"}
         files = {file["path"]: file for file in self.json("files", "--session", "s")["files"] if file["fate"] != "transient"}

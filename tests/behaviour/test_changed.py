@@ -48,7 +48,7 @@ class Removed(Reported):
         return edited, fates
 
     def test_everybody_says_removed(self):
-        summary = self.seen("run", "--session", "s", "--summary", "--agent-is", "outside", "--", "bash", "-c", "rm -r dir; rm c d", code=0).stderr.decode()
+        summary = self.seen("run", "--session", "s", "--counts", "--agent-is", "outside", "--", "bash", "-c", "rm -r dir; rm c d", code=0).stderr.decode()
         edited, fates = self.reported()
         names = ("c", "d", "dir/a", "dir/sub/b")
         self.assertEqual(edited, {name: ("tool_edited", True) for name in names})

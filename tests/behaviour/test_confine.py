@@ -196,7 +196,7 @@ class Together(Confined):
         self.assertEqual(said.count("Permission denied"), 2, said)
 
     def test_summary(self):
-        done = self.seen("run", "--confine", "--summary", "--no-network", "--", "true", code=0)
+        done = self.seen("run", "--confine", "--counts", "--no-network", "--", "true", code=0)
         self.assertRegex(done.stderr.decode(), r"(?m)^seen: confined \(workspace\): \d+ protected files and directories out of reach, no network$")
 
 

@@ -60,7 +60,7 @@ class Damaged(Base):
 class WhileItRuns(Base):
     def run_it(self, damage, *options, script="echo $$ > pid; exec sleep 100"):
         """A run whose files are damaged before its command is killed.  The library must not be in that, or dies itself."""
-        process = subprocess.Popen([SEEN, "run", "--summary", "--session", "s", "--fail-on=rule,unobserved", *options, "--", "sh", "-c", script],
+        process = subprocess.Popen([SEEN, "run", "--counts", "--session", "s", "--fail-on=rule,unobserved", *options, "--", "sh", "-c", script],
                                    cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
         end = time.monotonic() + DEADLINE

@@ -214,7 +214,7 @@ class Delivered(Case):
 
     def test_in_the_summary(self):
         self.session.write("f", lines("f"))
-        done = self.session.seen("run", "--session", self.session.name, "--agent-is", "outside", "--summary", *self.options, "--",
+        done = self.session.seen("run", "--session", self.session.name, "--agent-is", "outside", "--counts", *self.options, "--",
                                  "bash", "-c", "cat f; sed -i s/line.50/LINE/ f; cat f")
         self.assertIn(CHANGED, done.stdout)
         self.assertIn(b" 0 notices, 1 diff; ", done.stderr)

@@ -83,7 +83,7 @@ class Launchers(Case):
         found = document["program"]
         self.assertEqual((found["launchers"], os.path.basename(found["name"])), (launchers, program), name)
         session = re.sub(r"\W", "-", name) + "-".join(via)
-        done = self.seen("run", "--summary", "--session", session, *via, "--fail-on=unobserved", "--", *words, "--version")
+        done = self.seen("run", "--counts", "--session", session, *via, "--fail-on=unobserved", "--", *words, "--version")
         status = self.json("status", "--session", session)["processes"]
         reported = status["unobserved_programs"] + status["partial_programs"]
         for members in ("unobserved_programs", "partial_programs"):

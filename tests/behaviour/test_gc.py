@@ -79,7 +79,7 @@ class Store(Case):
     def everything(self):
         """All names below the directories of sessions."""
         return {os.path.join(directory, name) for top in (self.runtime, self.state) for directory, directories, files in os.walk(top)
-                for name in directories + files}
+                for name in directories + files if name != ".tidied"}
 
 
 class Listing(Store):
@@ -284,7 +284,7 @@ class Choosing(Store):
         self.age("a", 40)
         self.assertEqual(self.gc(), ["a"])
         self.assertEqual(self.gc("b"), ["b"])
-        self.assertEqual(list(self.state.iterdir()), [])
+        self.assertEqual([path for path in self.state.iterdir() if path.name != ".tidied"], [])
 
     def test_no_other_command_removes(self):
         self.make("a")

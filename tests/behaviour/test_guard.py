@@ -262,7 +262,7 @@ class WhenTheRunEnds(unittest.TestCase):
         script = os.path.join(session.directory, "writer.py")
         with open(script, "w") as file:
             file.write(WRITES_LATER % BURST_S)
-        process = subprocess.Popen([*RUN, "--session", "test", "--summary", "--agent", "writer", "--", sys.executable, script],
+        process = subprocess.Popen([*RUN, "--session", "test", "--counts", "--agent", "writer", "--", sys.executable, script],
                                    cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_until(lambda: os.path.exists(os.path.join(session.directory, "ready")), 30)
         theirs = session.write("f", lines("theirs"))

@@ -537,7 +537,7 @@ class Coverage(JournalTest):
     def test_reasons(self):
         if not os.path.exists("/bin/busybox"):
             self.skipTest("no static busybox")
-        result = self.run_seen("sh", "-c", "busybox true; busybox true; /bin/true", options=("--summary", "--via", "preload"))
+        result = self.run_seen("sh", "-c", "busybox true; busybox true; /bin/true", options=("--counts", "--via", "preload"))
         self.assertIn(b"not observed: true: static (2 times)", result.stderr)
         self.assertIn(b"records lost", result.stderr)
         self.assertRegex(result.stderr, rb"sealed \d+ records, [0-9a-f]{64}")
@@ -558,7 +558,7 @@ class Coverage(JournalTest):
         os.makedirs(os.path.join(self.session.directory, ".local"))
         if subprocess.run([*bwrap, "true"], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("bwrap cannot make a sandbox here")
-        result = self.run_seen(*bwrap, "sh", "-c", "echo said; cat /dev/null", options=("--summary",))
+        result = self.run_seen(*bwrap, "sh", "-c", "echo said; cat /dev/null", options=("--counts",))
         self.assertEqual((result.returncode, result.stdout), (0, b"said\n"), result.stderr)
         self.assertGreaterEqual(self.last()["without_journal"], 2)
 
@@ -583,7 +583,7 @@ class Coverage(JournalTest):
                 os._exit(77)
 
         code = "import os\nfor i in range(30000):\n    try: os.unlink('missing-%d' % i)\n    except OSError: pass\nprint('done')"
-        command = [SEEN, "run", "--summary", "--session", "test", "--state-dir", state, "--", "/usr/bin/python3", "-S", "-c", code]
+        command = [SEEN, "run", "--counts", "--session", "test", "--state-dir", state, "--", "/usr/bin/python3", "-S", "-c", code]
         result = subprocess.run(command, cwd=self.session.workspace, env=self.session.environment, preexec_fn=mount,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         if result.returncode == 77:

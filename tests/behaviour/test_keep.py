@@ -358,7 +358,7 @@ class Limits(Keep):
     """What is past them is reported, and no program gets an error."""
 
     def run_with(self, command, **settings):
-        result = self.seen("run", "--summary", "--via", "preload", "--session", "s", "--", "bash", "-c", command, env={"SEEN_UNDO_" + name.upper(): str(value) for name, value in settings.items()}, code=0)
+        result = self.seen("run", "--counts", "--via", "preload", "--session", "s", "--", "bash", "-c", command, env={"SEEN_UNDO_" + name.upper(): str(value) for name, value in settings.items()}, code=0)
         return result.stderr.decode()
 
     def files(self, count, size):

@@ -176,7 +176,7 @@ class Sessions(LogCase):
         """A file is given, another program changes it, and a command overwrites it: warned of, refused."""
         for choice, command, verdict, left in (("warn", "echo mine > f", "warned", b"mine\n"), ("deny", "echo mine > f || :", "denied", b"theirs\n")):
             with self.subTest(choice):
-                options = ("--stale-write", choice, "--summary", "--agent-is", "outside")
+                options = ("--stale-write", choice, "--counts", "--agent-is", "outside")
                 path = self.work / "f"
                 path.write_bytes(b"content\n")
                 self.run_in("cat f", *options, session=choice)

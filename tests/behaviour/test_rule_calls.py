@@ -407,10 +407,10 @@ class Reported(Case):
 
     def test_summary(self):
         self.session.write("a", b"x\n")
-        done = subprocess.run([SEEN, "run", "--via", "preload", "--summary", *rule("r", op="read", path="a", action="deny"), "--", "cat", "a"],
+        done = subprocess.run([SEEN, "run", "--via", "preload", "--counts", *rule("r", op="read", path="a", action="deny"), "--", "cat", "a"],
                               cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertIn(b"seen: rules: 1 denied\n", done.stderr)
-        done = subprocess.run([SEEN, "run", "--via", "preload", "--summary", "--", "cat", "a"], cwd=self.session.workspace, env=self.session.environment,
+        done = subprocess.run([SEEN, "run", "--via", "preload", "--counts", "--", "cat", "a"], cwd=self.session.workspace, env=self.session.environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertNotIn(b"rules:", done.stderr)
 

@@ -135,14 +135,14 @@ class FailOn(Case):
 class Summary(Case):
     def test_only_where_asked(self):
         self.assertEqual(self.seen("run", "--", "true", code=0).stderr, b"")
-        text = self.seen("run", "--summary", "--session", "s", "--", "true", code=0).stderr
+        text = self.seen("run", "--counts", "--session", "s", "--", "true", code=0).stderr
         for part in (b"0 requests", b"bytes not given again", b"1 process observed, 0 not", b"0 records lost", b"sealed ", b"session s"):
             self.assertIn(part, text)
-        self.assertEqual(self.seen("run", "--summary", "--quiet", "--", "true", code=0).stderr, b"")
+        self.assertEqual(self.seen("run", "--counts", "--quiet", "--", "true", code=0).stderr, b"")
 
     def test_tables_that_are_full_are_reported_once(self):
         script = "for i in $(seq %d); do echo >> $i; done"
-        words = ("run", "--summary", "--session", "full", "-c", "session.files=128", "--agent-is", "outside", "--", "sh", "-c")
+        words = ("run", "--counts", "--session", "full", "-c", "session.files=128", "--agent-is", "outside", "--", "sh", "-c")
         self.assertNotIn(b"no room", self.seen(*words, script % 40, code=0).stderr)
         text = self.seen(*words, script % 200, code=0).stderr
         self.assertEqual(text.count(b"seen: no room in the session's tables: 72 files forgotten"), 1, text)
@@ -150,7 +150,7 @@ class Summary(Case):
     def test_at_a_terminal(self):
         terminal = Terminal([SEEN, "run", "--", "true"], self.work, self.env)
         self.assertEqual(terminal.wait(), 0)
-        self.assertIn(b"seen: 0 requests", terminal.output)
+        self.assertIn(b"seen: no file was changed", terminal.output)
         terminal = Terminal([SEEN, "run", "--quiet", "--", "true"], self.work, self.env)
         self.assertEqual(terminal.wait(), 0)
         self.assertEqual(terminal.output, b"")
@@ -243,14 +243,14 @@ class ModeOffByAWorkspace(Case):
         (self.work / ".seen.ini").write_text("\n[session]\nmode = off\n")
         what = b"[session] mode = off, set by %s/.seen.ini:3" % os.fsencode(self.work)
         for words, lines in (((), [b"seen: nothing is observed: " + what]), (("--quiet",), [b"seen: nothing is observed: " + what]),
-                             (("--summary",), [b"seen: nothing is observed: " + what, b"ran", b"seen: nothing was observed: " + what])):
+                             (("--counts",), [b"seen: nothing is observed: " + what, b"ran", b"seen: nothing was observed: " + what])):
             done = self.seen("run", *words, "--", "sh", "-c", "echo ran; exit 3", code=3, stderr=subprocess.STDOUT)
             self.assertEqual([line for line in done.stdout.splitlines() if line != b"ran" or len(lines) > 1], lines)
 
     def test_a_declared_choice_is_not_reported(self):
         (self.work / ".seen.ini").write_text("[session]\nmode = off\n")
-        self.assertEqual(self.seen("run", "--summary", "--mode", "off", "--", "true", code=0).stderr, b"")
-        self.assertEqual(self.seen("run", "--summary", "--", "true", code=0, env={"SEEN_SESSION_MODE": "off"}).stderr, b"")
+        self.assertEqual(self.seen("run", "--counts", "--mode", "off", "--", "true", code=0).stderr, b"")
+        self.assertEqual(self.seen("run", "--counts", "--", "true", code=0, env={"SEEN_SESSION_MODE": "off"}).stderr, b"")
 
 
 class Launchers(Case):

@@ -147,10 +147,10 @@ class Unknown(SinkTest):
         with open(script, "w") as file:
             file.write("import subprocess as s, sys\nfor command in sys.argv[1:]:\n"
                        "  sys.stdout.buffer.write(s.run(['bash', '-c', command], stdout=s.PIPE).stdout)\n")
-        done = self.session.seen("run", "--summary", "--agent", "asking_agent", "--", "python3", script, *["%s cat f; true" % " ".join(there)] * 2)
+        done = self.session.seen("run", "--counts", "--agent", "asking_agent", "--", "python3", script, *["%s cat f; true" % " ".join(there)] * 2)
         self.assertReal(done.stdout, data * 2)
         self.assertIn(b"seen: 2 outputs given in full: it is not known who reads them\n", done.stderr)
-        done = self.session.seen("run", "--summary", "--agent", "asking_agent", "--", "python3", script, "cat f")
+        done = self.session.seen("run", "--counts", "--agent", "asking_agent", "--", "python3", script, "cat f")
         self.assertNotIn(b"not known who reads", done.stderr)
 
 
@@ -183,7 +183,7 @@ write('plain.txt', b'File previously read: no notice\\n')
         script = os.path.join(self.session.directory, "storing_agent.py")
         with open(script, "w") as file:
             file.write(text)
-        return self.session.seen("run", "--summary", "--session", "test", "--agent", "storing_agent", "--", "python3", script).stderr
+        return self.session.seen("run", "--counts", "--session", "test", "--agent", "storing_agent", "--", "python3", script).stderr
 
     def test_is_reported(self):
         self.session.write("f", lines("f"))

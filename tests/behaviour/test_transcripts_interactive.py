@@ -34,7 +34,7 @@ class Interactive(SessionTest):
         self.session.write("f", lines("f"))
         self.session.write(name, agent.encode())
         master, slave = pty.openpty()
-        result = subprocess.run([*RUN, "--summary", "--", sys.executable, name], cwd=self.session.workspace, env=self.session.environment,
+        result = subprocess.run([*RUN, "--counts", "--", sys.executable, name], cwd=self.session.workspace, env=self.session.environment,
                                 stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         os.close(master)
         os.close(slave)
@@ -72,7 +72,7 @@ with open(os.path.expanduser("~/.pi/agent/sessions/x/y.jsonl"), "w") as file:
 def ask""", 1) + "time.sleep(0.5)\n"
         self.session.write("f", lines("f"))
         self.session.write("pi", agent.encode())
-        result = self.session.seen("run", "--summary", "--", sys.executable, "pi")
+        result = self.session.seen("run", "--counts", "--", sys.executable, "pi")
         self.assertIn(b"seen: 1 of 1 outputs with files in them were not found in the agent's transcript\n", result.stderr)
 
 

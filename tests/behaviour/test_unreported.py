@@ -12,7 +12,7 @@ WARNING = "another program changed it since it was read, and this overwrites tha
 
 
 class Case(SessionTest):
-    options = ("--summary",)
+    options = ("--counts",)
 
     def setUp(self):
         super().setUp()
@@ -139,7 +139,7 @@ class Nowhere(Case):
 
 @short_form_by("preload", "supervise")
 class Denied(Case):
-    options = ("--summary", "--stale-write", "deny")
+    options = ("--counts", "--stale-write", "deny")
 
     def test_own(self):
         self.overwrite()

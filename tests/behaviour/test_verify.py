@@ -379,7 +379,7 @@ class OfARun(Case):
     def test_each_run_seals(self):
         digests = []
         for i in range(3):
-            done = self.seen("run", "--summary", "--session", "s", "--", "sh", "-c", "cat ../agent.py >/dev/null", code=0)
+            done = self.seen("run", "--counts", "--session", "s", "--", "sh", "-c", "cat ../agent.py >/dev/null", code=0)
             sealed = re.search(rb"seen: sealed [\d,]+ records, ([0-9a-f]{64})\n", done.stderr)
             if i == 0 and not sealed:
                 self.skipTest("`seen run` does not seal yet")

@@ -241,7 +241,7 @@ class Dropped(unittest.TestCase):
         self.addCleanup(session.close)
         with open(os.path.join(session.directory, "rewriter"), "w", encoding="ascii") as file:
             file.write(self.REWRITES)
-        done = session.seen("run", "--summary", "--session", "many", "--agent", "rewriter", "-c", "session.files=128", "--", "python3", file.name)
+        done = session.seen("run", "--counts", "--session", "many", "--agent", "rewriter", "-c", "session.files=128", "--", "python3", file.name)
         counters = json.loads(session.seen("status", "--json", "--session", "many").stdout)["counters"]
         self.assertEqual(counters["edits_outside"], 0, done.stderr)
         self.assertEqual(len(re.findall(rb": [\d,]{3,} files forgotten", done.stderr)), 1, done.stderr)

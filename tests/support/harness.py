@@ -58,7 +58,7 @@ class Agent:
         request_in, request_out = os.pipe()
         answer_in, answer_out = os.pipe()
         self.session = session
-        command = [*RUN, *(() if "--summary" in options else ("--quiet",)), "--agent", agent_glob, *options, "--", *prefix,
+        command = [*RUN, *(() if "--counts" in options else ("--quiet",)), "--agent", agent_glob, *options, "--", *prefix,
                    sys.executable, script, str(request_in), str(answer_out)]
         self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, **(environment or {})},
                                         pass_fds=(request_in, answer_out), stdin=subprocess.DEVNULL,

@@ -89,7 +89,21 @@ int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment)
 	return error;
 }
 
-int segment_map(const char *path, struct segment *ret_segment)
+/* Has the file system the blocks of all of a file?  Those that a session gave back when it was over
+ * are allocated again. */
+static int fill(int fd, const struct stat *stat)
+{
+	enum { BLOCK_BYTES = 512 /* stat(2), st_blocks */ };
+	int error = 0;
+
+	if ((uint64_t)stat->st_blocks * BLOCK_BYTES < (uint64_t)stat->st_size)
+		do
+			error = sys_fallocate(fd, 0, 0, stat->st_size);
+		while (error == -EINTR);
+	return error == -EOPNOTSUPP ? 0 : error;
+}
+
+static int map(const char *path, bool fills, struct segment *ret_segment)
 {
 	struct stat stat;
 	int fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -103,6 +117,8 @@ int segment_map(const char *path, struct segment *ret_segment)
 	if (error == 0 &&
 	    (stat.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0) || (stat.st_mode & 022)))
 		error = -EPERM;
+	if (error == 0 && fills)
+		error = fill(fd, &stat);
 	if (error < 0) {
 		(void)sys_close(fd);
 		return error;
@@ -123,6 +139,16 @@ int segment_map(const char *path, struct segment *ret_segment)
 	if (error < 0)
 		(void)sys_munmap((void *)address, size_bytes);
 	return error;
+}
+
+int segment_map(const char *path, struct segment *ret_segment)
+{
+	return map(path, false, ret_segment);
+}
+
+int segment_map_to_use(const char *path, struct segment *ret_segment)
+{
+	return map(path, true, ret_segment);
 }
 
 void segment_unmap(struct segment *segment)

@@ -190,6 +190,10 @@ int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment);
  */
 int segment_map(const char *path, struct segment *ret_segment);
 
+/* segment_map_to_use(): the same for a process of the session: all blocks of the file are there, so
+ * that no store to it fails for want of room.  Also returns errors of fallocate(2). */
+int segment_map_to_use(const char *path, struct segment *ret_segment);
+
 /* segment_unmap(): accepts a segment that was never mapped. */
 void segment_unmap(struct segment *segment);
 

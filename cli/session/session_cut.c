@@ -1,0 +1,164 @@
+/* The room that a session takes: see session_cut.h. */
+#include "cli/session/session_cut.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/session/owned.h"
+#include "cli/session/session_life.h"
+#include "cli/session/store_files.h"
+#include "tracker/journal/journal.h"
+#include "tracker/segment/segment.h"
+
+enum {
+	PAGE_BYTES = 4096,  /* or a part of one: a smaller hole is filled with zeroes */
+	LEASE_ATTEMPTS = 4, /* a helper of the run may be about to end */
+};
+
+/* Does no other process have the file open or mapped?  From then on, until it is closed, the opens of
+ * others wait or fail with EWOULDBLOCK (fcntl(2), F_SETLEASE).  Returns 0; -EBUSY; another errno where
+ * the kernel does not say. */
+static int lease(int fd)
+{
+	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
+	int error = -EAGAIN;
+
+	for (int attempt = 0; attempt < LEASE_ATTEMPTS && error == -EAGAIN; attempt++) {
+		if (attempt)
+			(void)nanosleep(&PAUSE, NULL);
+		error = fcntl(fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
+	}
+	return error == -EAGAIN ? -EBUSY : error;
+}
+
+/* Makes a hole.  `from`, `to`: 0, 0: there is none yet. */
+static int punch(int fd, off_t from, off_t to)
+{
+	return to <= from || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from,
+				       to - from) == 0
+		       ? 0
+		       : -errno;
+}
+
+/* Makes holes of the pages that hold zeroes.  Blocks that were never written to are holes to lseek(2)
+ * already, as long as no process read them; those are not inspected. */
+static int cut_segment(int fd, const unsigned char *memory, off_t size)
+{
+	static const unsigned char ZEROES[PAGE_BYTES];
+	off_t hole = 0, end = 0;
+	int error = 0;
+
+	for (off_t at = 0; at < size && error == 0; at += PAGE_BYTES) {
+		if (at >= end) {
+			off_t data = lseek(fd, at, SEEK_DATA);
+			if (data < 0)
+				break;
+			end = lseek(fd, data, SEEK_HOLE);
+			if (end < 0)
+				return -errno;
+			at = data / PAGE_BYTES * PAGE_BYTES;
+		}
+		off_t length = size - at < PAGE_BYTES ? size - at : PAGE_BYTES;
+		if (memcmp(memory + at, ZEROES, (size_t)length) == 0)
+			continue;
+		error = punch(fd, hole, at);
+		hole = at + PAGE_BYTES;
+	}
+	return error == 0 ? punch(fd, hole, size) : error;
+}
+
+/* It was used no longer for being cut. */
+static void keep_times(int fd, const struct stat *stat)
+{
+	(void)futimens(fd, (const struct timespec[]){ stat->st_atim, stat->st_mtim });
+}
+
+/* Ends a journal behind its last record. */
+static int cut_journal(const char *path)
+{
+	struct journal_header header = { .magic = 0 };
+	struct stat stat = { .st_size = 0 };
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid() ||
+	    pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    header.magic != JOURNAL_MAGIC || header.version != JOURNAL_VERSION ||
+	    header.unit_bytes != JOURNAL_UNIT_BYTES)
+		error = -EBADMSG;
+	const uint64_t page_units = PAGE_BYTES / JOURNAL_UNIT_BYTES;
+	uint64_t units = (header.next + page_units - 1) / page_units * page_units;
+	/* one that cannot grow keeps its room */
+	if (error == 0 && header.can_grow && units >= JOURNAL_UNITS_FIRST &&
+	    units < header.allocated &&
+	    (uint64_t)stat.st_size >= header.allocated * JOURNAL_UNIT_BYTES) {
+		/* first what it says, then what it has: it is never shorter than it says */
+		if (pwrite(fd, &units, sizeof(units), offsetof(struct journal_header, allocated)) !=
+			    sizeof(units) ||
+		    ftruncate(fd, (off_t)(units * JOURNAL_UNIT_BYTES)) < 0)
+			error = -errno;
+		keep_times(fd, &stat);
+	}
+	(void)close(fd);
+	return error;
+}
+
+/* Cuts a session whose segment no other process can open. */
+static int cut(int fd, const struct stat *stat, bool is_leased)
+{
+	struct segment segment;
+	char journal[SEGMENT_PATH_BYTES] = "";
+	void *memory = mmap(NULL, (size_t)stat->st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	int error = segment_view(memory, (size_t)stat->st_size, &segment);
+	if (error == 0 && !is_leased && session_life(&segment) != SESSION_EMPTY)
+		error = -EBUSY;
+	if (error == 0 && segment_journal(&segment))
+		(void)snprintf(journal, sizeof(journal), "%s", segment_journal(&segment));
+	if (error == 0)
+		error = cut_segment(fd, memory, stat->st_size);
+	(void)munmap(memory, (size_t)stat->st_size);
+	if (error == 0 && journal[0])
+		error = cut_journal(journal);
+	return error;
+}
+
+int session_cut(const char *directory)
+{
+	struct stat stat;
+	int at = -1;
+	int error = session_open_directory(AT_FDCWD, directory, &at);
+
+	if (error < 0)
+		return error;
+	error = store_files_lock(at);
+	int fd = error == 0
+			 ? openat(at, STORE_SEGMENT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+			 : -1;
+	if (error == 0 && (fd < 0 || fstat(fd, &stat) < 0))
+		error = -errno;
+	if (error == 0 && (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid()))
+		error = -EPERM;
+	if (error == 0 && session_cut_is_due((uint64_t)stat.st_size, (uint64_t)stat.st_blocks)) {
+		error = lease(fd);
+		if (error != -EBUSY)
+			error = cut(fd, &stat, error == 0);
+		keep_times(fd, &stat);
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	(void)close(at);
+	return error;
+}

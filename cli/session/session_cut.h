@@ -1,0 +1,32 @@
+/*
+ * The room that a session takes on disk once it is over: what its processes might have needed is
+ * given back.
+ *
+ * While a session is used, all blocks of its segment are there, so that no process gets SIGBUS on a
+ * full disk; nearly all of them hold zeroes.  When it is over, holes take their place, and the
+ * journal ends behind its last record.  All that reads a session reads it as before; who uses it
+ * again allocates the blocks first (segment_map_to_use()).
+ */
+#ifndef SEEN_CLI_SESSION_CUT_H
+#define SEEN_CLI_SESSION_CUT_H
+
+#include <stdint.h>
+
+/* session_cut(): cuts the segment in a session's directory, and its journal.  A file that is cut
+ * already stays as it is.
+ *
+ * directory: absolute.  The caller ignores SIGIO (store_remove.h), and has neither file open.
+ * Returns 0; -EBUSY: a process has the session, or one of its processes may live; errors of
+ * session_open_directory(), open(2), fallocate(2): a file system that has no holes
+ * keeps the blocks. */
+int session_cut(const char *directory);
+
+/* session_cut_is_due(): has a segment of `size_bytes` so many blocks, of 512 bytes, that it may not be
+ * cut yet?  On tmpfs a read through a mapping allocates some. */
+static inline int session_cut_is_due(uint64_t size_bytes, uint64_t blocks)
+{
+	enum { PART = 4 };
+	return blocks * 512 >= size_bytes / PART;
+}
+
+#endif

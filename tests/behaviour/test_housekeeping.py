@@ -1,0 +1,214 @@
+"""What an ended session takes on disk; that all commands read it as before; what goes by itself, and in which order."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from driver import SEEN, Case
+
+DAY = 86400
+MEBIBYTE = 1 << 20
+
+
+class Housekeeping(Case):
+    def setUp(self):
+        super().setUp()
+        self.env.pop("XDG_RUNTIME_DIR", None)
+        self.state = self.home / ".local/state/seen"
+
+    def bytes_of(self, name):
+        return sum(path.stat().st_blocks * 512 for path in (self.state / name).rglob("*"))
+
+    def make(self, name, script="true", *options):
+        self.seen("run", "--session", name, *options, "--", "sh", "-c", script, code=0)
+
+    def age(self, name, days):
+        then = time.time() - days * DAY
+        for path in [*(self.state / name).rglob("*"), self.state / name]:
+            os.utime(path, (then, then), follow_symlinks=False)
+
+    def due(self):
+        """The sessions were inspected last long ago."""
+        os.utime(self.state / ".tidied", (0, 0))
+
+    def names(self):
+        return sorted(path.name for path in self.state.iterdir() if not path.name.startswith("."))
+
+    def start(self, name):
+        ready, ready_write = os.pipe()
+        run = subprocess.Popen([SEEN, "run", "--session", name, "--", "bash", "-c", f"echo x > x; echo >&{ready_write}; exec sleep 600"],
+                               cwd=self.work, env=self.env, pass_fds=(ready_write,), start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(ready_write)
+        self.addCleanup(self.kill, run)
+        os.read(ready, 1)
+        os.close(ready)
+        return run
+
+    def kill(self, run):
+        """The run, and what is below it."""
+        if run.returncode is None:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+            time.sleep(0.3)
+
+
+class Room(Housekeeping):
+    def test_an_idle_session(self):
+        for via in ("preload", "both"):
+            self.make(via, "true", "--via", via)
+            self.assertLess(self.bytes_of(via), 200_000, via)
+
+    READERS = (("status",), ("log",), ("files",), ("story",), ("diff",), ("history",), ("report",), ("verify",), ("versions",),
+               ("changed",), ("edited",), ("export", "--format", "csv"), ("log", "--json"), ("status", "--json"), ("undo", "--dry-run"))
+
+    def test_all_commands_read_it_as_before(self):
+        """A copy of it with all its blocks is read the same."""
+        self.make("s", "echo c > c; echo d > d; rm d; ls; cat c > e")
+        whole = {words: self.seen(*words, "--session", "s").stdout for words in self.READERS}
+        directory = self.state / "s"
+        self.assertLess(self.bytes_of("s"), 300_000)
+        size = (directory / "segment").stat().st_size
+        with open(directory / "segment", "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+        with open(directory / "segment", "r+b") as file:  # holes and zeroes are the same bytes
+            data = file.read()
+            file.seek(0)
+            file.write(data)
+        self.assertGreater(self.bytes_of("s"), 10 * MEBIBYTE)
+        hidden = re.compile(rb"\d+ bytes; paths|memory.*")
+        for words, before in whole.items():
+            self.assertEqual(hidden.sub(b"", self.seen(*words, "--session", "s").stdout), hidden.sub(b"", before), words)
+
+    def test_it_is_used_again(self):
+        self.make("s", "echo a > a")
+        self.make("s", "echo b > b")
+        self.assertEqual(self.seen("verify", "--session", "s").returncode, 0)
+        story = self.seen("story", "--session", "s", code=0).stdout
+        self.assertIn(b"echo a > a", story)
+        self.assertIn(b"echo b > b", story)
+        self.assertGreaterEqual((self.state / "s/segment").stat().st_blocks * 512, (self.state / "s/segment").stat().st_size,
+                                "all blocks are there while it may be used")
+        self.due()
+        self.make("t")
+        self.assertLess(self.bytes_of("s"), 200_000)
+        self.seen("undo", "--all", "--session", "s", code=0)
+        self.assertEqual([path.name for path in self.work.iterdir()], [])
+
+    def test_the_library_alone_has_all_blocks(self):
+        """LD_PRELOAD and the directory of an ended session: no store of a stranger's program lacks a block."""
+        self.make("s")
+        segment = self.state / "s/segment"
+        self.assertLess(segment.stat().st_blocks * 512, segment.stat().st_size)
+        library = pathlib.Path(SEEN).resolve().parent.parent / "lib/seen/libseen.so"
+        subprocess.run(["sh", "-c", "echo a > a; cat a"], cwd=self.work, stdout=subprocess.PIPE, check=True,
+                       env={**self.env, "LD_PRELOAD": str(library), "SEEN_SESSION": str(self.state / "s")})
+        self.assertGreaterEqual(segment.stat().st_blocks * 512, segment.stat().st_size)
+        self.assertIn(b"a", self.seen("log", "--session", "s", code=0).stdout)
+
+    def test_a_live_one_is_not_cut(self):
+        self.make("first")
+        run = self.start("live")
+        self.due()
+        self.make("other")
+        segment = self.state / "live/segment"
+        self.assertGreaterEqual(segment.stat().st_blocks * 512, segment.stat().st_size)
+        self.seen("gc", code=0)
+        self.assertGreaterEqual(segment.stat().st_blocks * 512, segment.stat().st_size)
+        self.kill(run)
+
+    def test_a_killed_run_is_readable_and_cut_later(self):
+        self.make("first")
+        run = self.start("killed")
+        self.kill(run)
+        self.assertGreater(self.bytes_of("killed"), 10 * MEBIBYTE)
+        self.assertIn(b"x", self.seen("log", "--session", "killed", code=0).stdout)
+        used = self.json("sessions")["sessions"]
+        self.seen("gc", code=0)
+        self.assertLess(self.bytes_of("killed"), 200_000)
+        self.assertEqual({row["name"]: row["last_used"] for row in self.json("sessions")["sessions"]},
+                         {row["name"]: row["last_used"] for row in used})
+        self.assertIn(b"x", self.seen("log", "--session", "killed", code=0).stdout)
+        self.seen("undo", "--all", "--session", "killed", code=0)
+        self.assertFalse((self.work / "x").exists())
+
+    def test_one_that_a_process_has_open_stays_whole(self):
+        self.make("s")
+        self.make("s")  # as it was used again, it has its blocks
+        segment = self.state / "s/segment"
+        with open(segment, "rb"):
+            self.seen("gc", code=0)
+            self.assertGreaterEqual(segment.stat().st_blocks * 512, segment.stat().st_size)
+        self.seen("gc", code=0)
+        self.assertLess(segment.stat().st_blocks * 512, segment.stat().st_size)
+
+    def test_readers_while_it_is_cut(self):
+        """They wait for it: none fails."""
+        self.make("s")
+        for _ in range(15):
+            self.make("s")
+            readers = [subprocess.Popen([SEEN, "status", "--session", "s"], cwd=self.work, env=self.env, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE) for _ in range(3)]
+            self.seen("gc", code=0)
+            for reader in readers:
+                self.assertEqual((reader.communicate()[1], reader.returncode), (b"", 0))
+
+    def test_growth_of_many_runs(self):
+        for _ in range(20):
+            self.seen("run", "--", "true", code=0)
+        total = sum(self.bytes_of(name) for name in self.names())
+        self.assertEqual(len(self.names()), 20)
+        self.assertLess(total, 20 * 200_000)
+
+
+class Expiry(Housekeeping):
+    def test_by_age(self):
+        self.make("old")
+        self.make("young")
+        self.age("old", 31)
+        self.due()
+        done = self.seen("run", "--summary", "--session", "now", "--", "true", code=0)
+        self.assertEqual(self.names(), ["now", "young"])
+        self.assertRegex(done.stderr.decode(), r"seen: 1 old session removed, [\d,]+ bytes: \[session\] keep_days and max_bytes say which\n")
+
+    def test_nothing_went_nothing_said(self):
+        self.make("a")
+        self.due()
+        self.assertEqual(self.seen("run", "--summary", "--", "true", code=0).stderr.count(b"\n"), 1)
+
+    def test_not_at_every_run(self):
+        self.make("old")
+        self.age("old", 31)
+        self.make("now")
+        self.assertEqual(self.names(), ["now", "old"])
+
+    def test_by_size_those_that_can_be_undone_last(self):
+        self.make("undo", "head -c 3000000 /dev/urandom > f; : > f", "-c", "undo.max_file_bytes=10000000")
+        self.make("none1", "true", "--undo", "no")
+        self.make("none2", "true", "--undo", "no")
+        self.age("undo", 3)
+        self.age("none1", 1)
+        self.age("none2", 2)
+        self.assertGreater(self.bytes_of("undo"), 100_000)
+        total = sum(self.bytes_of(name) for name in self.names())
+        self.seen("gc", "--max-bytes", str(total - 1), code=0)
+        self.assertEqual(self.names(), ["none1", "undo"])
+        self.age("undo", 8)  # a week is over
+        self.seen("gc", "--max-bytes", str(self.bytes_of("undo")), code=0)
+        self.assertEqual(self.names(), ["none1"])
+
+    def test_the_run_s_own_stays(self):
+        self.make("first", "true", "-c", "session.max_bytes=1")
+        self.due()
+        self.make("now", "true", "-c", "session.max_bytes=1")
+        self.assertEqual(self.names(), ["now"])
+
+    def test_default_limit(self):
+        self.assertTrue(b"max_bytes   = 2147483648" in self.seen("config", code=0).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
