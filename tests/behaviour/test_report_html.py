@@ -13,7 +13,13 @@ import zlib
 
 from browser import CHROMIUM, SHIFT, Browser
 from driver import SANITIZED, SEEN, Case
+from test_hook_reports import HOOK
 from test_story import AGENT
+
+REPORTED = HOOK + """
+hook("UserPromptSubmit", words="<b>do it")
+called("Edit", "t1", lambda: write("a"), file_path="/w/a")
+"""
 
 LONG = os.environ.get("SEEN_LONG") == "1"
 TASK_MS = 200  # the longest that the page may not answer for
@@ -229,6 +235,17 @@ class ReportHtml(Case):
             self.assertIn(" \tputs(\"<b>\\n\");\n", page.eval("document.querySelector('.diff').textContent"))
             self.assertEqual(page.eval(CONTRAST)["bad"], [])
             self.assert_quiet(page)
+
+    def test_steps_have_what_hooks_reported(self):
+        """Their tool and file in the place of the agent's arguments, and their prompt."""
+        (self.top / "steps").write_text(json.dumps([[REPORTED]]))
+        (self.top / "stepper.py").write_text(AGENT)
+        self.seen("run", "--session", "s", "--agent", "stepper.py", "--", sys.executable, str(self.top / "stepper.py"), str(self.top / "steps"), code=0)
+        page = self.open(self.write("--session", "s"))
+        self.assertEqual([re.sub(r"\d\d:\d\d:\d\d", "TIME", text) for text in page.eval("Array.from(document.querySelectorAll('#deeds details > summary'), each => each.textContent)")][:1],
+                         ["1 TIME p1 Edit /w/a by itself, 1 file +1 "])
+        self.assertEqual(page.eval("document.querySelector('#deeds summary span.faint[title]').title"), "<b>do it")
+        self.assert_quiet(page)
 
     def test_nothing_at_all(self):
         self.seen("session", "empty", code=0)

@@ -25,12 +25,23 @@ function stepFile(file) {
 		file.binary ? 'binary' : linesOf(file.added, file.removed), file.note ? ` (${shown(file.note)})` : null);
 }
 
+/* What an agent did by itself, where its hook reported what that was; else the command. */
+function stepText(step) {
+	const call = step.kind === 'own_action' ? step.tool_call : null;
+	return call && call.tool ? `${call.tool} ${call.input || ''}` : step.command;
+}
+
+/* The number of its prompt, as seen story has it. */
+function promptOf(step) {
+	const call = step.tool_call;
+	return call && call.prompt_number ? [make('span', { class: 'faint', title: visible(call.prompt_text || '') }, `p${call.prompt_number}`), ' '] : null;
+}
+
 function stepOf(step, diff) {
 	const status = step.kind === 'own_action' ? 'by itself' : step.status === null ? '' : `exit ${step.status}`;
 	const details = make('details', { class: 'step', id: `step-${step.number}` },
-		make('summary', null, make('span', { class: 'number' }, `${step.number}`), ' ', shortTime(step.time), ' ', named(brief(shown(step.command), 160)),
-			' ', status ? make('span', { class: 'faint' }, status) : null, ' ',
-			make('span', { class: 'faint' }, plural(step.files.length, 'file')), ' ', linesOf(step.added, step.removed)),
+		make('summary', null, make('span', { class: 'number' }, `${step.number}`), ' ', shortTime(step.time), ' ', promptOf(step), named(brief(shown(stepText(step)), 160)),
+			' ', make('span', { class: 'faint' }, `${status}${status ? ', ' : ''}${plural(step.files.length, 'file')}`), ' ', linesOf(step.added, step.removed)),
 		make('ul', { class: 'plain-list' }, step.files.map(stepFile)),
 		(step.cannot_be_undone || []).map(lost => box('warn', strong('Cannot be undone: '), named(shown(lost.path)), ': ', shown(lost.why))));
 	details.addEventListener('toggle', () => {
