@@ -45,6 +45,7 @@ enum hook_tool_kind {
 	HOOK_TOOL_EDIT,  /* changes parts of a file */
 	HOOK_TOOL_WRITE, /* writes a file anew */
 	HOOK_TOOL_SHELL, /* runs a command */
+	HOOK_TOOL_SEARCH, /* searches or lists files */
 };
 
 /* A tool as the agent calls it, and the members of its input; a list ends with one that has no

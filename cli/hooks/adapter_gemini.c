@@ -30,6 +30,10 @@ static const struct hook_tool TOOLS[] = {
 	{ "replace", HOOK_TOOL_EDIT, .file = "file_path" },
 	{ "write_file", HOOK_TOOL_WRITE, .file = "file_path", .content = "content" },
 	{ "run_shell_command", HOOK_TOOL_SHELL, .file = NULL },
+	{ "search_file_content", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "grep_search", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "glob", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "list_directory", HOOK_TOOL_SEARCH, .file = NULL },
 	{ .name = NULL },
 };
 

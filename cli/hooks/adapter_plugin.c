@@ -17,6 +17,9 @@ static const struct hook_tool TOOLS_OF_PI[] = {
 	{ "edit", HOOK_TOOL_EDIT, .file = "path" },
 	{ "write", HOOK_TOOL_WRITE, .file = "path", .content = "content" },
 	{ "bash", HOOK_TOOL_SHELL, .file = NULL },
+	{ "grep", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "find", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "ls", HOOK_TOOL_SEARCH, .file = NULL },
 	{ .name = NULL },
 };
 
@@ -26,6 +29,9 @@ static const struct hook_tool TOOLS_OF_OPENCODE[] = {
 	{ "write", HOOK_TOOL_WRITE, .file = "filePath", .content = "content" },
 	{ "apply_patch", HOOK_TOOL_EDIT, .patch = "patchText" },
 	{ "bash", HOOK_TOOL_SHELL, .file = NULL },
+	{ "grep", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "glob", HOOK_TOOL_SEARCH, .file = NULL },
+	{ "list", HOOK_TOOL_SEARCH, .file = NULL },
 	{ .name = NULL },
 };
 
@@ -110,8 +116,9 @@ static bool may_differ_opencode(const struct hook_input *input, uint32_t agent_p
 static json_t *replace_numbered(const struct hook_input *input, const struct hook_text *text)
 {
 	const char *output = json_string_value(input->tool_output);
-	const char *foot = output ? strstr(output, FOOT)
-				  : NULL; /* no line before it has no number */
+	bool is_file = input->known_tool && input->known_tool->kind == HOOK_TOOL_READ;
+	/* No line before it has no number. */
+	const char *foot = output && is_file ? strstr(output, FOOT) : NULL;
 	const char *rest = foot ? foot + strlen(FOOT) : "";
 	return json_pack("{s:s%+}", "output", text->bytes, text->length, rest);
 }

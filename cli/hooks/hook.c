@@ -11,6 +11,7 @@
 #include "cli/hooks/hook_prompt.h"
 #include "cli/hooks/hook_read.h"
 #include "cli/hooks/hook_record.h"
+#include "cli/hooks/hook_search.h"
 #include "cli/hooks/hook_shell.h"
 #include "cli/hooks/hook_start.h"
 #include "cli/hooks/hook_write.h"
@@ -97,6 +98,8 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 		hook_judge_output(agent, input);
 		note_failure(agent, input, input->adapter->failed && input->adapter->failed(input));
 		document = hook_answer_read(agent, input);
+		if (!document)
+			document = hook_answer_search(agent, input);
 		return document ? document : hook_answer_written(input);
 	case HOOK_TOOL_FAILED:
 		note_failure(agent, input, true);

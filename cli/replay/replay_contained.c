@@ -85,7 +85,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The end of the line at `at`. */
-static const char *line_end(const char *at, const char *end)
+static const char *line_finish(const char *at, const char *end)
 {
 	const char *newline = memchr(at, '\n', (size_t)(end - at));
 	return newline ? newline : end;
@@ -104,7 +104,7 @@ static bool holds(const struct searched *searched, const struct call *call)
 	const char *at = call->output, *end = at + call->output_bytes;
 
 	while (at < end) {
-		const char *stop = line_end(at, end);
+		const char *stop = line_finish(at, end);
 		uint64_t hash = line_hash(at, stop);
 		if (!bsearch(&hash, searched->lines, searched->count, sizeof(hash), by_number))
 			return false;
@@ -127,7 +127,7 @@ static int remember(struct searched *searched, const struct call *call)
 	if (!searched->lines)
 		return -ENOMEM;
 	for (const char *at = call->output; at < end;) {
-		const char *stop = line_end(at, end), *from = at;
+		const char *stop = line_finish(at, end), *from = at;
 		for (int part = 0; part < 3 && from; part++) {
 			searched->lines[searched->count++] = line_hash(from, stop);
 			const char *colon = memchr(from, ':', (size_t)(stop - from));

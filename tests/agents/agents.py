@@ -81,7 +81,7 @@ class Pi(Agent):
         return {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
 
     def arguments(self, prompt):
-        return ["-p", "--provider", "scripted", "--model", "scripted", prompt]
+        return ["-p", "--tools", "read,bash,edit,write,grep", "--provider", "scripted", "--model", "scripted", prompt]
 
     def resume(self, prompt, home):
         return ["-c", *self.arguments(prompt)]
@@ -91,6 +91,9 @@ class Pi(Agent):
 
     def read(self, _, path):
         return Call("read", {"path": path})
+
+    def search(self, _, pattern):
+        return Call("grep", {"pattern": pattern})
 
     def read_lines(self, _, path, first, count):
         return Call("read", {"path": path, "offset": first, "limit": count})
@@ -237,6 +240,9 @@ class Gemini(Agent):
         if "$(" in command or "<(" in command:  # it refuses these where it sees them
             command = f"eval {shlex.quote(command)}"
         return Call("run_shell_command", {"command": command, "description": "scripted"})
+
+    def search(self, _, pattern):
+        return Call("grep_search", {"pattern": pattern})
 
     def read(self, workspace, path):
         return Call("read_file", {"file_path": f"{workspace}/{path}"})

@@ -12,6 +12,8 @@ from model_server import Call, requests_in_log, results_in_log, texts_in
 from stage import Play, agent_of, seen_run
 
 NOTICE, LINES, CHANGED = "[File previously read: ", "[Lines ", "[File changed since last read: "
+SEARCHED = ": already run. Same output as "
+REWORDED = "[Command already run in other words: "
 UNREAD = " has not been read yet. Please read the file first."
 STALE, SAME = " was modified since you last read it. Please read the file again.", " already held this content.]"
 
@@ -22,7 +24,7 @@ def text_of(count, word="line"):
 
 FILES = {"a.txt": text_of(60), "part.txt": text_of(300), "own.txt": text_of(80), "ext.txt": text_of(80), "edit.txt": text_of(80),
          "same.txt": text_of(50), "long.txt": text_of(5000), "wide.txt": "x" * 9000 + "\n" + text_of(40), "crlf.txt": text_of(60).replace("\n", "\r\n"),
-         "last.txt": text_of(60).rstrip("\n"), "dir/AGENTS.md": "Rules of this directory.\n", "dir/f.txt": text_of(60)}
+         "last.txt": text_of(60).rstrip("\n"), "found.txt": text_of(60, "found"), "dir/AGENTS.md": "Rules of this directory.\n", "dir/f.txt": text_of(60)}
 EXTERNAL = "an external program's line\n"
 
 
@@ -34,8 +36,8 @@ def missing_lines(text, given):
 class Row:
     """name; call: operation words for the agent; kind: what the model must be given; outsider: see ModelServer."""
 
-    def __init__(self, name, kind, *operation, outsider=None, text=None):
-        self.name, self.kind, self.operation, self.outsider, self.text = name, kind, operation, outsider, text
+    def __init__(self, name, kind, *operation, outsider=None, text=None, more="found more"):
+        self.name, self.kind, self.operation, self.outsider, self.text, self.more = name, kind, operation, outsider, text, more
 
     def is_own(self, agent, given, body):
         """Is it the agent's own answer, and is it so?  An unchanged file is in front of the model, whole."""
@@ -55,6 +57,14 @@ class Row:
             answered = any(words in given for words in (NOTICE, LINES, CHANGED))
             missing = missing_lines(self.text or "", given)
             return f"{len(missing)} lines are missing; given: {given[:200]!r}" if missing or answered else None
+        if self.kind == "found":
+            return None if SEARCHED in given else f"given: {given[:300]!r}"
+        if self.kind == "reworded":
+            return None if given.lstrip().startswith(REWORDED) else f"given: {given[:300]!r}"
+        if self.kind in ("searched", "more found"):
+            has_more = self.more in given
+            right = "found 60" in given and not any(words in given for words in (SEARCHED, REWORDED)) and has_more == (self.kind == "more found")
+            return None if right else f"given: {given[:300]!r}"
         if self.kind == "fair":  # a notice only for what some earlier result held whole
             whole = any(FILES[self.operation[1]].rstrip("\n") in bare_lines(text) for text in earlier)
             return f"given: {given[:200]!r}" if NOTICE in given and not whole else None
@@ -99,6 +109,21 @@ def rows():
     ]
 
 
+def search_rows():
+    """By a search tool of the agent's own: one file holds what is found, so that its order is one."""
+    found = ("search", "found .* of a file")
+    return [Row("search", "searched", *found), Row("the same search", "found", *found), Row("the search asked again", "searched", *found),
+            Row("the search after a change", "more found", *found, outsider="echo 'found more of a file' >> found.txt")]
+
+
+def command_rows():
+    """By its shell, in other words."""
+    return [Row("a command", "searched", "shell", "grep -rn 'found .* of a file' found.txt; sleep 0.6", more="found yet more"),
+            Row("the command in other words", "reworded", "shell", "grep --line-number -r -e 'found .* of a file' -- found.txt; sleep 0.6"),
+            Row("in other words after a change", "more found", "shell", "grep -nr 'found .* of a file' found.txt; sleep 0.6", more="found yet more",
+                outsider="echo 'found yet more of a file' >> found.txt")]
+
+
 def shell_rows():
     """Of an agent that reads by its shell: its commands are answered without hooks, its edits by them."""
     return [
@@ -119,6 +144,9 @@ class Answered(Play):
         self.name, self.wrapped, self.prepare = name, True, prepare
         self.session = f"agents-{agent_of(spec).name}-{os.getpid()}-{name.split()[-1]}"
         self.rows = [row for row in (shell_rows() if agent_of(spec).reads_by_shell else rows()) if agent_of(spec).rewrites or row.operation[0] != "write"]
+        if hasattr(agent_of(spec), "search"):
+            self.rows += search_rows()
+        self.rows += command_rows()
         for row in self.rows:
             if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
                 row.text = None

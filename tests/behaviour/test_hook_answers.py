@@ -436,5 +436,53 @@ out.append(before(AGENT, "write", "new", content="")); out.append(ask(AGENT, "Po
             self.assertEqual(same, {"add": "[a already held this content.]"})
 
 
+SEARCH = r'''
+def search(output, agent="pi", tool="grep", conversation="c1", **tool_input):
+    """What the model gets of a search: "same" as the tool gave, or the text in its place."""
+    response = {"llmContent": output, "returnDisplay": "found"} if agent == "gemini" else output
+    document = {"session_id": conversation, "hook_event_name": "AfterTool" if agent == "gemini" else "PostToolUse", "prompt_id": "p1", "cwd": os.getcwd(),
+                "tool_name": tool, "tool_use_id": "t", "tool_input": tool_input, "tool_response": response, "others": False}
+    done = subprocess.run(["sh", "-c", "%(seen)s answer hook " + agent + " 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
+    answer = json.loads(done.stdout) if done.stdout else {}
+    return answer.get("output", answer.get("reason", "same"))
+def searches(*arguments, **more):
+    text = search(*arguments, **more)
+    out.append(text if text == "same" else "notice" if ": already run. Same output as " in text and ", seen-" in text and "\\n" not in text else text)
+found = "".join("src/f%%d.c:%%d: a line that was found\\n" %% (i, i) for i in range(40))
+'''
+
+
+class Searches(Answers):
+    """Results of an agent's own search tools: the same output for the same question."""
+
+    def searched(self, script, *options):
+        return self.play(SEARCH % {"seen": SEEN} + script, *options)
+
+    def test_repeated(self):
+        self.assertEqual(self.searched('''
+searches(found, pattern="line", path="src"); searches(found, path="src", pattern="line"); searches(found, pattern="line", path="src")
+searches(found + "one more\\n", pattern="line2", path="src"); searches(found, pattern="line2", path="src"); searches(found + "one more\\n", pattern="line2", path="src")
+searches("short", pattern="s"); searches("short", pattern="s")
+searches(found, tool="find", pattern="line", path="src"); searches(found, pattern="line", path="src", ignoreCase=True)
+searches(found, pattern="new", path="src"); searches(found, pattern="new", path="src", conversation="c2"); forget("PreCompact")
+searches(found, pattern="new", path="src"); searches(found, pattern="new", path="src")
+searches(found, tool="read", pattern="other"); searches(found, tool="read", pattern="other"); searches(found, tool="unknown", p=1); searches(found, tool="unknown", p=1)
+'''), ["same", "notice", "same", "same", "same", "notice", "same", "same", "same", "same", "same", "same", "same", "notice", "same", "same", "same", "same"])
+        counts = self.json("status", "--session", "s")["counters"]
+        self.assertEqual((counts["requests_answered"], counts["requests_repeated"], counts["yields"]), (3, 4, 1))
+        self.assertGreater(counts["bytes_saved"], 3000)
+
+    def test_agents(self):
+        self.assertEqual(self.searched('''
+for agent, tool in (("opencode", "grep"), ("opencode", "glob"), ("opencode", "list"), ("gemini", "grep_search"), ("gemini", "glob"), ("pi", "ls"), ("pi", "find")):
+    searches(found + "\\n</content>\\n", agent, tool, pattern=agent); searches(found + "\\n</content>\\n", agent, tool, pattern=agent)
+'''), ["same", "notice"] * 7)
+
+    def test_settings(self):
+        script = 'searches(found, pattern="line"); searches(found, pattern="line")'
+        self.assertEqual(self.searched(script, "-c", "requests.enable=no"), ["same", "same"])
+        self.assertEqual(self.searched(script, "--mode", "observe"), ["same", "same"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -103,7 +103,7 @@ export const SeenHooks = async ({ directory }) => ({
 		const failed = input.tool === "bash" && output?.metadata?.exit;
 		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", output, directory, input.sessionID, {
 			tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
-			tool_response: input.tool === "read" ? text : undefined,
+			tool_response: ["read", "grep", "glob", "list"].includes(input.tool) ? text : undefined,
 		});
 		const more = added.get(input.callID);
 		added.delete(input.callID);

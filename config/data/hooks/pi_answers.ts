@@ -68,7 +68,7 @@ export default function (pi: any) {
 		const failed = event.toolName === "bash" && event.isError;
 		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", event, ctx, {
 			tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input,
-			tool_response: event.toolName === "read" ? text : undefined,
+			tool_response: ["read", "grep", "find", "ls"].includes(event.toolName) ? text : undefined,
 		});
 		const more = added.get(event.toolCallId);
 		added.delete(event.toolCallId);
