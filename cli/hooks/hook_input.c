@@ -120,6 +120,16 @@ static char *make_call(const struct hook_input *input)
 	return call;
 }
 
+/* Behind what Gemini CLI puts before a prompt: what hooks told at the start. */
+static const char *without_context(const char *words)
+{
+	static const char BEGIN[] = "<hook_context>", END[] = "</hook_context>";
+	const char *end = words && strncmp(words, BEGIN, strlen(BEGIN)) == 0 ? strstr(words, END)
+									     : NULL;
+
+	return end ? end + strlen(END) + strspn(end + strlen(END), "\n") : words;
+}
+
 bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_input)
 {
 	const struct hook_members *members = &adapter->members;
@@ -144,7 +154,7 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	input->source = text_of(document, members->source);
 	input->transcript = text_of(document, members->transcript);
 	input->prompt = text_of(document, members->prompt);
-	input->words = text_of(document, members->words);
+	input->words = without_context(text_of(document, members->words));
 	input->call = text_of(document, members->call);
 	input->tool = text_of(document, members->tool);
 	input->tool_input = value_of(document, members->tool_input);

@@ -9,6 +9,7 @@
 #include "cli/hooks/hook_record.h"
 #include "cli/hooks/tool_read.h"
 #include "cli/session/file_record.h"
+#include "tracker/answer/other_way.h"
 #include "tracker/answer/request.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
@@ -148,9 +149,12 @@ static bool is_older_than_call(const struct hook_file *file)
 static void note_read(const struct hook_agent *agent, const struct hook_file *file,
 		      enum hook_shown shown)
 {
+	const struct version *version = &file->content.version;
+
 	if (shown != HOOK_SHOWN_SOMETHING || is_older_than_call(file))
-		(void)hook_file_known(agent->segment, agent->scope_id, file,
-				      &file->content.version);
+		(void)hook_file_known(agent->segment, agent->scope_id, file, version);
+	other_way_note(agent->segment, agent->scope_id, path_key(agent->segment, file->path),
+		       version);
 }
 
 /* The lines that were asked for. */

@@ -22,6 +22,12 @@ def bare_lines(text):
     return re.sub(r"(?m)^ *\d+(?:: |\t|\u2192| ?\| )", "", text)
 
 
+def missing_lines(text, given):
+    """Lines of a text that are not among those given."""
+    has = set(bare_lines(given).splitlines())
+    return [line for line in text.splitlines() if line and line not in has]
+
+
 class Agent:
     name = ""  # of its command in node_modules/.bin
     package = ""  # on npm

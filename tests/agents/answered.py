@@ -6,7 +6,7 @@ external program, and read in part; afterwards the agent works on what it was gi
 import os
 import re
 
-from agents import bare_lines, write_file
+from agents import bare_lines, missing_lines, write_file
 from hooked import LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
 from model_server import Call, requests_in_log, results_in_log, texts_in
 from stage import Play, agent_of, seen_run
@@ -26,11 +26,6 @@ FILES = {"a.txt": text_of(60), "part.txt": text_of(300), "own.txt": text_of(80),
          "same.txt": text_of(50), "long.txt": text_of(5000), "wide.txt": "x" * 9000 + "\n" + text_of(40), "crlf.txt": text_of(60).replace("\n", "\r\n"),
          "last.txt": text_of(60).rstrip("\n"), "found.txt": text_of(60, "found"), "dir/AGENTS.md": "Rules of this directory.\n", "dir/f.txt": text_of(60)}
 EXTERNAL = "an external program's line\n"
-
-
-def missing_lines(text, given):
-    has = set(bare_lines(given).splitlines())
-    return [line for line in text.splitlines() if line and line not in has]
 
 
 class Row:
@@ -170,7 +165,7 @@ class Answered(Play):
             if text is not None:
                 text = self.agent.bare_result(text)
                 if row.kind == "same":  # beside the result, perhaps
-                    text += texts_in(bodies[index])[-4000:]
+                    text += texts_in((bodies[index].get("messages") or bodies[index].get("contents") or bodies[index].get("input"))[-1:])
             fault = row.fault(text, [given.get(i) or "" for i in range(index)])
             result.append((row.name, row.kind, None if row.is_own(self.agent, text, bodies.get(index)) else fault))
         result.append(("exit status", "0", None if self.status == 0 else f"it is {self.status}"))
@@ -233,16 +228,6 @@ class Cut(Hooked):
             self.talk = Talk(self.agent.arguments(PROMPT))
         super()._talk()
 
-    def _row(self, name, expected, result):
-        text, body = result
-        own = self.agent.own_words.get("notice")
-        if own and text.startswith(own):  # its own words: they are so where the file is in front of the model
-            missing = missing_lines(TEXT, texts_in(body))
-            return name, expected, f"its own notice, without {len(missing)} lines of the file" if missing else None
-        is_notice = text.lstrip().startswith(NOTICE)
-        is_right = is_notice if expected == "notice" else not is_notice and not missing_lines(TEXT, text)
-        return name, expected, None if is_right else f"given: {text[:160]!r}"
-
     def judge(self):
         given = self.turns()
         main, below = given[False] + [("", None)] * 9, given[True] + [("", None)] * 4
@@ -251,7 +236,8 @@ class Cut(Hooked):
             rows += [self._row("the sub-agent's read", "real", below[1]), self._row("read behind it", "real", main[4]),
                      self._row("read again behind it", "notice", main[5])]
         else:
-            rows += [self._row("read after the cut", "real", main[5]), self._row("read again after the cut", "notice", main[6])]
+            rows += [self._row("read after the cut", "real", main[5]), self._row("read again after the cut", "notice", main[6]),
+                     ("history after the cut", "given", None if "Before in this conversation" in texts_in(main[5][1]) else "not given")]
         return rows + [("exit status", "0", None if self.status == 0 else f"it is {self.status}")]
 
 

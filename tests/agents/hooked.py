@@ -10,9 +10,10 @@ import json
 import os
 import signal
 import subprocess
+import time
 
-from agents import bare_lines
-from model_server import APIS, Call, ModelServer
+from agents import missing_lines
+from model_server import APIS, Call, ModelServer, texts_in
 from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, kill_descendants, make_workspace,
                    seen_run)
 
@@ -30,8 +31,8 @@ LAST, FIRST = "All done.", "The first part is done."
 class TurnServer(ModelServer):
     """Plays a list of (Call, tokens) in the order of the requests; below a sub-agent, another one."""
 
-    def __init__(self, script, sub_script, workspace, log_path):
-        super().__init__(script, workspace, log_path)
+    def __init__(self, script, sub_script, workspace, log_path, think_s=0):
+        super().__init__(script, workspace, log_path, think_s)
         self.scripts = {False: script, True: sub_script}
         self.turns = {False: 0, True: 0}
 
@@ -57,6 +58,7 @@ class TurnServer(ModelServer):
             self.turns[below] += 1
             call, tokens = self.scripts[below][min(index, len(self.scripts[below]) - 1)]
             self._note(kind="turn", step=index, below=below, results=api.results(body), body=body)
+        time.sleep(self.think_s)
         stream = "".join((f"event: {name}\n" if name else "")
                          + f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"
                          for name, event in api.events(call, f"{index}_{self.turns[True]}"))
@@ -111,7 +113,7 @@ def without_transcripts(name):
 
 
 class Hooked(Play):
-    """cat, cat: a notice.  The conversation is cut.  cat: the file, if anybody told; cat: a notice."""
+    """cat, cat: a notice.  The conversation is cut.  cat: the file, where that was reported; cat: a notice."""
 
     def __init__(self, spec, out, name, hooks, transcript, reported=True):
         self.name, self.hooks, self.reported = f"hooked, {name}", hooks, reported
@@ -136,7 +138,7 @@ class Hooked(Play):
     def play(self):
         home = self._sub("home")
         make_workspace(self._sub("workspace"), self.files)
-        with TurnServer(self.script(), self.sub_script, self.workspace, self.log) as server:
+        with TurnServer(self.script(), self.sub_script, self.workspace, self.log, self.agent.think_s) as server:
             self.environment = {
                 "PATH": f"{NODE_BIN}:{SYSTEM_PATH}", "HOME": home, "SHELL": "/bin/bash", "USER": "user",
                 "TERM": "xterm-256color", "LANG": "C.UTF-8", "NO_COLOR": "1", "TMPDIR": self._sub("tmp"),
@@ -184,27 +186,29 @@ class Hooked(Play):
                     given[record["below"]].append((self.agent.bare_result((record["results"] or [""])[-1]), record["body"]))
         return given
 
-    def results(self):
-        return {below: [text for text, _ in turns] for below, turns in self.turns().items()}
-
     def causes(self):
         log = self.ask_seen("log", "--json", "--op", "forgotten", "--session", self.session) or ""
         return [json.loads(line)["cause"] for line in log.splitlines()]
 
-    @staticmethod
-    def _row(name, expected, text):
-        is_notice = text is not None and text.startswith(NOTICE)
-        right = text is not None and (is_notice if expected == "notice" else bare_lines(text).rstrip("\n") == TEXT.rstrip("\n"))
-        return name, expected, None if right else f"given: {text and text[:120]!r}"
+    def _row(self, name, expected, result):
+        text, body = result
+        own = self.agent.own_words.get("notice")
+        if own and text.startswith(own):  # its own words: they are so where the file is in front of the model
+            missing = missing_lines(TEXT, texts_in(body))
+            return name, expected, f"its own notice, without {len(missing)} lines of the file" if missing else None
+        is_notice = text.lstrip().startswith(NOTICE)
+        is_real = not is_notice and not missing_lines(TEXT, text)
+        is_right = {"notice": is_notice, "real": is_real, "either": is_notice or is_real}[expected]
+        return name, expected, None if is_right else f"given: {text[:160]!r}"
 
     def judge(self):
-        given = self.results()[False] + [None] * 8
+        given = self.turns()[False] + [("", None)] * 8
         fills = self.talk is None or self.talk.fills
         after = given[4:6] if fills else given[5:7]
         # An agent that keeps the last message repeats it: the last result is what matters.
         rows = [self._row("cat", "real", given[1]), self._row("cat again", "notice", given[2])]
         if self.talk:
-            rows += [self._row("cat after the cut", "real" if self.reported else "notice", after[0]),
+            rows += [self._row("cat after the cut", "real" if self.reported else "either", after[0]),
                      self._row("cat again after the cut", "notice", after[1])]
         causes = self.causes()
         for wanted, has in (("hook SessionStart", self.hooks), ("hook PreCompact", self.hooks and self.talk),
@@ -246,8 +250,8 @@ class WithSubAgent(Hooked):
         super().play()
 
     def judge(self):
-        given = self.results()
-        main, below = given[False] + [None] * 8, given[True] + [None] * 4
+        given = self.turns()
+        main, below = given[False] + [("", None)] * 8, given[True] + [("", None)] * 4
         rows = [self._row("cat", "real", main[1]), self._row("cat again", "notice", main[2]),
                 self._row("the sub-agent's cat", "real", below[1]), self._row("once more", "real", below[2]),
                 self._row("cat behind it", "real", main[4]), self._row("cat again behind it", "notice", main[5])]

@@ -82,6 +82,39 @@ class Store(Case):
                 for name in directories + files if name != ".tidied"}
 
 
+class Conversations(Store):
+    """Records of conversations (cli/hooks/hook_record.h) go by their own age, or with the last of their sessions."""
+
+    def record(self, name, session, days=0):
+        place = self.state / ".conversations"
+        place.mkdir(mode=0o700, exist_ok=True)
+        path = place / name
+        path.write_text('{"event":"conversation"}\n' + json.dumps({"event": "cut", "session": str(self.state / session)}) + "\n")
+        path.chmod(0o600)
+        os.utime(path, (time.time() - days * DAY,) * 2)
+        return path
+
+    def test_by_age(self):
+        self.make("a")
+        young, old = self.record("0" * 32, "gone", 29), self.record("1" * 32, "a", 31)
+        self.assertIn(b"would remove 1 record of conversations", self.seen("gc", "--dry-run", code=0).stdout)
+        self.assertTrue(old.exists())
+        self.seen("gc", "--keep-days", "0", code=0)
+        self.assertTrue(old.exists())
+        self.gc()
+        self.assertEqual((young.exists(), old.exists()), (True, False))
+
+    def test_all(self):
+        """One whose session is in use, or cannot be removed, stays."""
+        self.make("a", "b")
+        of_a, of_gone, other = self.record("0" * 32, "a"), self.record("1" * 32, "gone"), self.record("2" * 32, "b")
+        (self.state / "b" / "strange").write_text("x")
+        link = of_a.parent / "link"
+        link.symlink_to("/etc/passwd")
+        self.assertIn(b"removed 2 records of conversations", self.seen("gc", "--all").stdout)
+        self.assertEqual((of_a.exists(), of_gone.exists(), other.exists(), link.is_symlink()), (False, False, True, True))
+
+
 class Listing(Store):
     def test_none(self):
         done = self.seen("sessions", code=1)

@@ -254,6 +254,21 @@ runs("cat d; cat long too", cut=1500); runs("cat d")
         self.assertEqual(self.play('for _ in range(2): runs("cat long too")'), ["real", "notice"])
 
 
+class BothWays(Answers):
+    def test_changed_and_back(self):
+        """What a command gave since is what the model read last, though the file is again as the tool gave it; and the other way round."""
+        self.assertEqual(self.play(r'''
+write("a", 50); reads("a"); outside("a", "external\n"); runs("cat a"); write("a", 50); reads("a")
+reads("a")
+write("b", 50); runs("cat b"); outside("b", "external\n"); reads("b"); write("b", 50); runs("cat b")
+write("c", 50); reads("c"); runs("cat c"); reads("c"); runs("cat c")          # it did not change
+write("d", 50); reads("d", 1, 30); outside("d", "l0\n", "w"); runs("cat d"); write("d", 50); reads("d", 5, 20)
+write("e", 50); reads("e"); outside("e", "l0\n" * 60, "w"); runs("head -5 e"); write("e", 50); reads("e")
+write("f", 50); runs("cat f"); outside("f", "l0\n" * 60, "w"); reads("f", 3, 4); write("f", 50); runs("cat f")
+'''), ["same", "real", "same", "notice", "real", "same", "real", "same", "real", "notice", "notice", "same", "real", "same", "same", "real", "same",
+       "real", "same", "real"])
+
+
 class Edits(Answers):
     def test_agents_own_reads(self):
         """An agent that reads a changed file by itself: its model knows what it was given."""

@@ -66,6 +66,97 @@ class Forms(Answers):
         return super().play(FORMS + script, *options, **more)
 
 
+class OtherAgents(Forms):
+    """What agents other than Claude Code are given at a prompt and at the start."""
+
+    def play(self, script, *options, **more):
+        return super().play(r'''
+def text(answer): return answer.get("add") or answer.get("hookSpecificOutput", {}).get("additionalContext")
+EVENTS = {"gemini": ("BeforeAgent", "BeforeTool", "AfterTool")}
+def event(agent, name, **more):
+    names = dict(zip(("UserPromptSubmit", "PreToolUse", "PostToolUse"), EVENTS.get(agent, ())))
+    return ask(agent, hook_event_name=names.get(name, name), session_id="c1", cwd=os.getcwd(), **more)
+def tells(agent, words="go on", **more): out.append(text(event(agent, "UserPromptSubmit", prompt=words, **more)))
+def starts(agent, source="startup", **more): out.append(text(event(agent, "SessionStart", source=source, **more)))
+def mentions(agent, name): event(agent, "UserPromptSubmit", prompt="use @" + name)
+''' + script, *options, **more)
+
+    AGENTS = ("pi", "opencode", "gemini", "codex", "cline")
+
+    def test_prompts(self):
+        """What changed since the model was given it, once; what was taken back with the conversation is no more known."""
+        for agent in self.AGENTS:
+            results = self.play(f"""
+write("a", 50); mentions("{agent}", "a"); tells("{agent}"); outside("a", "x\\n"); tells("{agent}"); tells("{agent}")
+outside("a", "x\\n"); event("{agent}", "Rewind"); tells("{agent}")
+""", "--session", agent)
+            changed = "changed since you read them: a (by another program)"
+            self.assertEqual(results, [None, changed, None, None if agent != "gemini" else changed], agent)
+
+    def test_start(self):
+        for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md"):
+            (self.work / name).write_text(f"of {name}\n")
+        loaded = {"pi": "AC", "opencode": "AC", "gemini": "G", "codex": "A", "cline": "A"}
+        for agent in self.AGENTS:
+            (first, again) = self.play(f'starts("{agent}"); starts("{agent}")', "--session", agent)
+            self.assertEqual(first, "\n".join(f"[Project instructions from {name}]\nof {name}" for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+                                              if name[0] not in loaded[agent]), agent)
+            self.assertIsNone(again, agent)
+
+    def test_resume(self):
+        """In another session, without a transcript: history, what changed meanwhile, and an edit over that."""
+        tools = {"pi": ("edit", {"path": "a"}), "opencode": ("edit", {"filePath": "a"}), "gemini": ("replace", {"file_path": "a"}),
+                 "codex": ("apply_patch", {"command": "*** Update File: a\n"}), "cline": ("editor", {"path": "a"})}
+        for agent in self.AGENTS:
+            tool, words = tools[agent]
+            self.play(f"""
+write("a", 50); starts("{agent}"); mentions("{agent}", "a"); event("{agent}", "PreToolUse", tool_name="{tool}", tool_input={words!r})
+""", "--session", agent)
+            with open(self.work / "a", "a") as file:
+                file.write("external\n")
+            (start, prompt, refused) = self.play(f"""
+starts("{agent}", "resume"); tells("{agent}"); out.append(event("{agent}", "PreToolUse", tool_name="{tool}", tool_input={words!r}))
+""", "--session", agent + "-later")
+            self.assertIn(f"[Tool: {tool}(", start, agent)
+            self.assertEqual(prompt, "changed since you read them: a", agent)
+            self.assertIn("a was modified since you last read it", json.dumps(refused), agent)
+
+    def test_failed(self):
+        """Of a command that failed, by what each agent reports."""
+        ends = {"pi": ("bash", "PostToolUseFailure", {}), "opencode": ("bash", "PostToolUseFailure", {}),
+                "gemini": ("run_shell_command", "PostToolUse", {"tool_response": {"llmContent": "Output: (empty)\nExit Code: 3"}}),
+                "codex": ("Bash", "PostToolUse", {"tool_response": ""})}
+        for agent, (tool, end, more) in ends.items():
+            results = self.play(f"""
+def run(command, end="{end}", **more):
+    words = dict(tool_name="{tool}", tool_input={{"command": command}}, **({{}} if "{agent}" == "gemini" else {{"tool_use_id": command}}))
+    event("{agent}", "PreToolUse", **words)
+    subprocess.run(["bash", "-c", command])
+    event("{agent}", end, **words, **more)
+tells("{agent}"); run("echo x >> made; exit 3", **{more!r}); tells("{agent}"); tells("{agent}")
+run("echo y >> made; exit 0", "PostToolUse"); tells("{agent}")
+""", "--session", agent)
+            self.assertEqual([results[0], *results[2:]], [None] * 3, agent)
+            self.assertRegex(results[1], r"\A`echo x >> made; exit 3` failed \(exit status 3\) and had changed made: `seen undo --step \d+` takes that back\Z", agent)
+
+    def test_patch_of_opencode(self):
+        """Each file that its apply_patch names is compared."""
+        before, stale, other = self.play(r'''
+def patch(name):
+    words = {"patchText": "*** Begin Patch\n*** Add File: new\n+x\n*** Update File: " + name + "\n@@\n-a\n+b\n*** End Patch"}
+    out.append(event("opencode", "PreToolUse", tool_name="apply_patch", tool_use_id="k", tool_input=words).get("refuse"))
+write("a", 50); write("b", 50); mentions("opencode", "a"); patch("a"); outside("a", "x\n"); patch("a"); patch("b")
+''')
+        self.assertEqual((before, other), (None, None))
+        self.assertTrue(stale.startswith("a was modified since you last read it."), stale)
+
+    def test_context_before_a_prompt(self):
+        """What gemini puts before a prompt names no files."""
+        self.play('write("a", 50); write("b", 50); event("gemini", "UserPromptSubmit", prompt="<hook_context>use @a</hook_context>\\n\\nuse @b")')
+        mentioned = [json.loads(line)["path"] for line in self.seen("log", "--session", "s", "--op", "mentioned", "--json").stdout.splitlines()]
+        self.assertEqual([path.rsplit("/")[-1] for path in mentioned], ["b"])
+
+
 class Gemini(Forms):
     def test_whole_files(self):
         self.assertEqual(self.play('''

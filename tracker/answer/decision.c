@@ -6,6 +6,7 @@
 
 #include "tracker/answer/instruction.h"
 #include "tracker/answer/line_range.h"
+#include "tracker/answer/other_way.h"
 #include "tracker/answer/proof.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
@@ -431,14 +432,20 @@ static void decide_diff(const struct opened *opened)
 					       delivery->time_ns };
 }
 
-/* It is what was given whole, but lines of another version were given since: it changed, and
- * changed back. */
+/* It is what was given, but another version was given since: it changed, and changed back. */
 static bool was_other_since(const struct opened *opened)
 {
-	return opened->is_delivered &&
-	       version_equal(&opened->known.version, &opened->delivery.version) &&
-	       line_range_is_other(opened->segment, opened->known.file_key, &opened->moment,
-				   &opened->known.version, opened->delivery.time_ns);
+	const struct segment *segment = opened->segment;
+	const struct delivered_version *known = &opened->known;
+	bool is_whole = opened->is_delivered &&
+			version_equal(&known->version, &opened->delivery.version);
+	uint64_t since_ns = is_whole ? opened->delivery.time_ns
+				     : line_range_since(segment, known->file_key, &opened->moment);
+
+	return (is_whole && line_range_is_other(segment, known->file_key, &opened->moment,
+						&known->version, since_ns)) ||
+	       other_way_gave_other(segment, opened->request, known->file_key, &known->version,
+				    since_ns);
 }
 
 static bool is_the_same(struct opened *opened)

@@ -94,6 +94,20 @@ int line_range_record(const struct segment *segment, uint64_t file_key,
 	return 0;
 }
 
+uint64_t line_range_since(const struct segment *segment, uint64_t file_key,
+			  const struct moment *moment)
+{
+	struct line_range_slot copy;
+	uint64_t since_ns = 0;
+
+	if (!pair_read(segment, &PARTS, moment->scope_id, file_key, &copy))
+		return 0;
+	for (int i = 0; i < LINE_RANGES_MAX; i++)
+		if (copy.parts[i].first && (!since_ns || copy.parts[i].time_ns < since_ns))
+			since_ns = copy.parts[i].time_ns;
+	return since_ns;
+}
+
 bool line_range_is_other(const struct segment *segment, uint64_t file_key,
 			 const struct moment *moment, const struct version *version,
 			 uint64_t after_ns)

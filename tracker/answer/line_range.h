@@ -38,6 +38,10 @@ bool line_range_has(const struct segment *segment, uint64_t file_key, const stru
 		    const struct output_limits *limits, uint64_t after_ns, const struct span *span,
 		    struct version *ret_version);
 
+/* line_range_since(): when the oldest of the lines that count was given; 0: there are none. */
+uint64_t line_range_since(const struct segment *segment, uint64_t file_key,
+			  const struct moment *moment);
+
 /* line_range_is_other(): was the scope given lines of another version than this, later than that
  * (CLOCK_BOOTTIME)?  Then the file is not as it was when it was read last. */
 bool line_range_is_other(const struct segment *segment, uint64_t file_key,
