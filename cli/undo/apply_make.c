@@ -86,10 +86,16 @@ static bool is_same_file(const struct doing *doing)
 		(doing->content->kind != PACK_REMOVED && doing->content->kind != PACK_REPLACED));
 }
 
-/* Was a file unreadable when it was removed?  So were its attributes then: the link to it has them. */
-static bool is_unreadable(const struct tree_record *content)
+/* A file that was unreadable when it was removed: so were its attributes then, but the link to it has them. */
+static void copy_unreadable(const struct tree_record *content, int from, int to)
 {
-	return content && content->held == PACK_LINK && !(content->before.mode & S_IRUSR);
+	uint32_t mode = content ? content->before.mode : 0;
+
+	if (!content || content->held != PACK_LINK || (mode & S_IRUSR) ||
+	    fchmod(from, (mode & PERMISSIONS) | S_IRUSR) < 0)
+		return;
+	file_copy_attributes(from, to);
+	(void)fchmod(from, mode & PERMISSIONS);
 }
 
 static int make_file(struct doing *doing)
@@ -110,8 +116,8 @@ static int make_file(struct doing *doing)
 			file_copy_attributes(old, to);
 			(void)close(old);
 		}
-	} else if (error == 0 && is_unreadable(doing->content)) {
-		file_copy_attributes(from, to);
+	} else if (error == 0) {
+		copy_unreadable(doing->content, from, to);
 	}
 	if (error == 0)
 		error = apply_meta_descriptor(to, &doing->item->wanted,

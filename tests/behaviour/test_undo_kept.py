@@ -128,12 +128,12 @@ class Attributes(Undone):
     def setUp(self):
         super().setUp()
         self.session.write("large", b"x" * 100000)
-        os.chmod(self.session.path("src/a"), 0o444)
         for name in self.names:
             try:
                 os.setxattr(self.session.path(name), "user.origin", name.encode(), 0)
             except OSError as error:
                 self.skipTest("no extended attributes here: %s" % error)
+        os.chmod(self.session.path("src/a"), 0o444)
 
     names = ("src/a", "src/deep", "src/deep/c", "top", "large", "hard")
 
