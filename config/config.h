@@ -8,6 +8,7 @@
  *   config.h       the config: assignments, texts of seen.ini, copies
  *   value.h        values and their origins, and what is asked of them
  *   rules.h        [rule NAME] sections and the ready-made sets
+ *   ignore_files.h agents' ignore files, as rules
  *   load.h         the order of sources, and flags
  *   pack.h         the packed form, made
  *   settings.h     the packed form, which the shim reads

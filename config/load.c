@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/ignore_files.h"
 #include "config/ini.h"
 #include "config/nearest.h"
 #include "config/rules.h"
@@ -386,6 +387,8 @@ static int load_all(struct config *draft, const struct config_request *request,
 	for (size_t i = 0; i < request->flag_count && error == 0; i++)
 		error = config_set(draft, request->flags[i].key, request->flags[i].value,
 				   request->flags[i].origin, ret_error);
+	if (error == 0 && ignore_files_read(draft) < 0)
+		return config_no_memory(ret_error);
 	if (error == 0)
 		error = config_rules_check(draft, ret_error);
 	if (error == 0)

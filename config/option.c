@@ -44,6 +44,9 @@ _Static_assert(COUNT_OF(choices_notice_on_change) == NOTICE_ON_CHANGE_DIFF + 1, 
 _Static_assert(COUNT_OF(choices_requests_enable) == REQUESTS_ENABLE_NO + 1, "requests.enable");
 _Static_assert(COUNT_OF(choices_context_inject) == CONTEXT_INJECT_VIEWERS + 1, "context.inject");
 _Static_assert(COUNT_OF(choices_summary_when) == SUMMARY_WHEN_NEVER + 1, "summary.when");
+_Static_assert(COUNT_OF(choices_rules_ignore_files) == RULES_IGNORE_FILES_DENY + 1,
+	       "rules.ignore_files");
+_Static_assert((int)RULES_IGNORE_FILES_DENY == (int)RULE_ACTION_DENY, "rules.ignore_files");
 _Static_assert(COUNT_OF(choices_confine_set) == CONFINE_SET_ISOLATED + 1, "confine.set");
 _Static_assert(COUNT_OF(choices_confine_network) == CONFINE_NETWORK_NO + 1, "confine.network");
 _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");

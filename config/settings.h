@@ -32,6 +32,8 @@
 #define SETTINGS_CHOICES_journal_level(X) \
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
 
+#define SETTINGS_CHOICES_rules_ignore_files(X) \
+	X(OFF, off) X(LOG, log) X(WARN, warn) X(FAIL, fail) X(DENY, deny)
 #define SETTINGS_CHOICES_confine_set(X) \
 	X(OFF, off) X(SECRETS, secrets) X(WORKSPACE, workspace) X(ISOLATED, isolated)
 #define SETTINGS_CHOICES_confine_network(X) X(YES, yes) X(NO, no)
@@ -73,6 +75,14 @@ enum undo_enable { UNDO_ENABLE_NO, UNDO_ENABLE_YES };
 enum summary_when { SUMMARY_WHEN_ALWAYS, SUMMARY_WHEN_FINDINGS, SUMMARY_WHEN_NEVER };
 enum watch_mode { WATCH_MODE_AUTO, WATCH_MODE_POLL, WATCH_MODE_OFF };
 
+/* As enum rule_action. */
+enum rules_ignore_files {
+	RULES_IGNORE_FILES_OFF,
+	RULES_IGNORE_FILES_LOG,
+	RULES_IGNORE_FILES_WARN,
+	RULES_IGNORE_FILES_FAIL,
+	RULES_IGNORE_FILES_DENY
+};
 enum confine_set {
 	CONFINE_SET_OFF,
 	CONFINE_SET_SECRETS,

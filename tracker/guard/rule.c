@@ -279,7 +279,9 @@ static const char *done(enum rule_op op)
 uint64_t rule_message_key(const struct segment *segment, const struct rule_answer *answer,
 			  const char *path)
 {
-	uint64_t key = path_key(segment, path) ^
+	/* Of an agent's ignore file one read is reported: a search reads many files. */
+	bool is_reported_once = strncmp(rule_name(segment, answer->rule), "ignore.", 7) == 0;
+	uint64_t key = (is_reported_once ? 0 : path_key(segment, path)) ^
 		       (answer->rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
 	return key ? key : 1;
 }

@@ -152,7 +152,7 @@ const char *rule_action_name(uint32_t action);
 void rule_count(const struct segment *segment, const struct rule_answer *answer);
 
 /* rule_message_key(): a number for what rule_format_message() would say, never 0, so that it is not
- * said again.  path: as in the question. */
+ * said again.  Of a rule of an agent's ignore file it is the same for all paths.  path: as in the question. */
 uint64_t rule_message_key(const struct segment *segment, const struct rule_answer *answer,
 			  const char *path);
 
