@@ -318,7 +318,6 @@ static void print_counts(const struct run *run)
 	summary_print(sum, run->session.name);
 	if (confined_text()[0])
 		message("%s", confined_text());
-	weakened_print(run->config);
 	if (run->recording.journal.header &&
 	    (counts_sum(sum->counters, COUNT_WARNED) || counts_sum(sum->counters, COUNT_DENIED)))
 		unsaid_print(&run->session.segment, session_journal(&run->session),
@@ -365,6 +364,8 @@ static int finish(struct run *run, int code)
 	sum_up(run);
 	if (shown && counts)
 		print_counts(run);
+	if (shown)
+		weakened_print(run->config);
 	if (fail_on_rules_missed(run->config, &run->sum.coverage, line))
 		message("%s", line);
 	code = fail_on_judge(run->asked,
