@@ -33,6 +33,9 @@
 	COMMAND(gain, "what all sessions saved", 0) \
 	COMMAND(forget, "have files given in full", 0) \
 	COMMAND(hooks, "agents report conversations", 0) \
+	COMMAND(enable, "wrap each start of an agent", 0) \
+	COMMAND(disable, "start agents as they are", 0) \
+	COMMAND(enabled, "the agents that are wrapped", 0) \
 	COMMAND(attest, "sign what a session did", 0) \
 	COMMAND(verify, "is the journal as sealed", 0) \
 	COMMAND(sessions, "the sessions on disk", 0) \

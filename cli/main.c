@@ -6,6 +6,7 @@
  * 	session/      sessions on disk, scopes, coverage, summary; status, sessions, gc, session
  * 	journal/      reading and printing events, the seal; log, history, verify
  * 	run/          the watcher, the supervisor's start; run, doctor
+ * 	enable/       launchers of agents, files of shells; enable, disable, enabled
  * 	agents/       hooks and transcripts of agents; hooks; demo_agent.c: the agent of scripts/run
  * 	files/        files, check, changed, edited, mention, forget, context, answer
  * 	undo/         steps, what they changed; story, diff, blame; kept versions; versions, restore
@@ -29,6 +30,7 @@
 #include "cli/base/message.h"
 #include "cli/command.h"
 #include "cli/commit.h"
+#include "cli/enable/launch.h"
 #include "config/nearest.h"
 
 struct command {
@@ -167,6 +169,15 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	const char *agent = launch_name();
+	if (agent) {
+		char **words;
+		int code = launch_words(agent, argc, argv, &argc, &words);
+		if (code != EXIT_CODE_OK)
+			return code;
+		mapped_init();
+		return message_exit_code(cmd_run(argc, words));
+	}
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_CODE_USAGE;

@@ -276,11 +276,20 @@ static int check_executable(const char *path)
 	return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
 }
 
-int executable_find(const char *name, char *ret_path, size_t capacity)
+bool executable_is_own(const char *path)
+{
+	struct stat own, other;
+
+	return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 &&
+	       own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+int executable_find_past(const char *name, char *ret_path, size_t capacity, bool *ret_passed)
 {
 	const char *directories = getenv("PATH");
 	int found = -ENOENT;
 
+	*ret_passed = false;
 	if (strchr(name, '/'))
 		return snprintf(ret_path, capacity, "%s", name) < (int)capacity
 			       ? check_executable(name)
@@ -290,8 +299,11 @@ int executable_find(const char *name, char *ret_path, size_t capacity)
 		int written = snprintf(ret_path, capacity, "%.*s%s%s", (int)length, at,
 				       length ? "/" : "./", name);
 		int error = written < (int)capacity ? check_executable(ret_path) : -ENAMETOOLONG;
-		if (error == 0)
+		bool is_launcher = error == 0 && strcmp(name, "seen") != 0 &&
+				   executable_is_own(ret_path);
+		if (error == 0 && !is_launcher)
 			return 0;
+		*ret_passed |= is_launcher;
 		if (error == -EACCES)
 			found = error;
 		if (!at[length])
@@ -299,6 +311,12 @@ int executable_find(const char *name, char *ret_path, size_t capacity)
 		at += length + 1;
 	}
 	return found;
+}
+
+int executable_find(const char *name, char *ret_path, size_t capacity)
+{
+	bool passed;
+	return executable_find_past(name, ret_path, capacity, &passed);
 }
 
 int executable_chain(const char *name, struct executable *ret_chain, char *ret_missing)

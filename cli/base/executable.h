@@ -63,9 +63,15 @@ enum executable_obstacle {
 /* executable_obstacle(): what there is against a file that executable_look() filled in. */
 enum executable_obstacle executable_obstacle(const struct executable *executable);
 
-/* executable_find(): the file that execvp(3) would run.
+/* executable_find(): the file that execvp(3) would run.  A launcher of `seen enable` on PATH, which is
+ * this program under another name, is passed over.
  * Returns 0; -ENOENT; -EACCES when it is there and may not be executed; -ENAMETOOLONG. */
 int executable_find(const char *name, char *ret_path, size_t capacity);
+
+/* executable_find_past(): the same, and whether one was passed.  executable_is_own(): is a file this
+ * program? */
+int executable_find_past(const char *name, char *ret_path, size_t capacity, bool *ret_passed);
+bool executable_is_own(const char *path);
 
 /* executable_inspect(): inspects a file.  Returns 0; the errors of open(2) and pread(2);
  * -ENAMETOOLONG. */

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "cli/confine/bwrap.h"
+#include "cli/enable/enabled.h"
+#include "cli/enable/enabled_state.h"
 #include "cli/run/outlive.h"
 #include "cli/session/session.h"
 #include "cli/session/store.h"
@@ -110,6 +112,30 @@ static void check_confinement(struct doctor *doctor)
 		doctor_add(doctor, LEVEL_WARN, "confine", bwrap_remedy(state),
 			   "not possible, a run with --confine does not start: %s",
 			   state == BWRAP_ABSENT ? "there is no bwrap" : reason);
+}
+
+/* Agents of which each start is to be wrapped. */
+static void check_enabled(struct doctor *doctor)
+{
+	enum { SHOWN = 8 };
+	struct enabled enabled;
+
+	if (enabled_read(&enabled) < 0)
+		return;
+	for (size_t i = 0; i < enabled.count && i < SHOWN; i++) {
+		const char *name = enabled.agents[i].name;
+		struct enabled_state state;
+		if (i && strcmp(name, enabled.agents[i - 1].name) == 0)
+			continue;
+		enabled_state_find(name, &state);
+		if (state.is_wrapped)
+			doctor_add(doctor, LEVEL_OK, "always on", NULL, "%s: wrapped, starts %s",
+				   name, state.program);
+		else
+			doctor_add(doctor, LEVEL_WARN, "always on", NULL, "%s: not wrapped: %s",
+				   name, state.why_not);
+	}
+	enabled_free(&enabled);
 }
 
 /* Programs of any session that a killed supervisor left below its filter. */
@@ -280,4 +306,5 @@ void doctor_check_machine(struct doctor *doctor)
 	check_proc(doctor);
 	check_mode(doctor);
 	check_directories(doctor);
+	check_enabled(doctor);
 }

@@ -1,5 +1,5 @@
 /* Launchers that start themselves: see starter.h. */
-#include "cli/run/starter.h"
+#include "cli/enable/starter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +114,7 @@ static bool find_other(const char *name, const struct stat *first, char *ret_pat
 				     length ? "/" : "./", name);
 		if (bytes < 0 || bytes >= (int)sizeof(path) || !is_program(path, &stat) ||
 		    (stat.st_dev == first->st_dev && stat.st_ino == first->st_ino) ||
-		    is_starter(path, &stat))
+		    executable_is_own(path) || is_starter(path, &stat))
 			continue;
 		memcpy(ret_path, path, (size_t)bytes + 1);
 		return true;
@@ -126,13 +126,17 @@ int starter_pass(const char *name, char *ret_path)
 {
 	char path[PATH_MAX];
 	struct stat stat;
-	bool by_itself;
+	bool by_itself, passed;
 
-	if (executable_find(name, path, sizeof(path)) < 0 || !is_program(path, &stat))
+	if (executable_find_past(name, path, sizeof(path), &passed) < 0 || !is_program(path, &stat))
 		return 0;
 	if (!strchr(name, '/') && is_starter(path, &stat) && find_other(name, &stat, ret_path))
 		return 1;
-	return rounds_of(&stat, &by_itself) > ROUNDS_MAX ? -ELOOP : 0;
+	if (rounds_of(&stat, &by_itself) > ROUNDS_MAX)
+		return -ELOOP;
+	if (passed)
+		memcpy(ret_path, path, strlen(path) + 1);
+	return passed;
 }
 
 void starter_mark(const char *path)
