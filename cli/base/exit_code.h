@@ -24,7 +24,7 @@
 	EXIT(STALE, 15, "`run`: a write over a change that was not seen (--fail-on=stale)") \
 	EXIT(INCOMPLETE, 16, "`run`: something was not observed (--fail-on=unobserved)") \
 	EXIT(NO_TERMINAL, 17, "`top`: there is no terminal that it can draw on") \
-	EXIT(FAILED, 125, "`run`: seen itself failed; any command: the configuration is wrong") \
+	EXIT(FAILED, 125, "`run`: it failed, or a rule cannot hold; any: wrong configuration") \
 	EXIT(NOT_EXECUTABLE, 126, "`run`: the program cannot be executed") \
 	EXIT(NOT_FOUND, 127, "`run`: there is no such program")
 

@@ -32,6 +32,7 @@
 #include "cli/run/findings.h"
 #include "cli/run/metadata.h"
 #include "cli/run/outlive.h"
+#include "cli/run/protect.h"
 #include "cli/run/recording.h"
 #include "cli/run/run_start.h"
 #include "cli/run/terminal.h"
@@ -50,6 +51,7 @@
 #include "config/rules.h"
 #include "config/value.h"
 #include "shim/supervise/supervisor.h"
+#include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/process/capture.h"
@@ -60,7 +62,7 @@
 #include "tracker/sys/sys.h"
 
 static const char *session_name;
-static bool quiet, summary, counts, no_network;
+static bool quiet, summary, counts, no_network, best_effort;
 static int killed_by; /* the signal that ended the command; 0: none did */
 
 static const struct option_spec SPECS[] = {
@@ -72,6 +74,8 @@ static const struct option_spec SPECS[] = {
 	  &counts, NULL },
 	{ "--quiet", NULL, "print no last lines", &quiet, NULL },
 	{ "--no-network", NULL, "with --confine: no network", &no_network, NULL },
+	{ "--best-effort", NULL, "run also where rules that deny would not hold", &best_effort,
+	  NULL },
 };
 
 static const struct options OPTIONS = {
@@ -119,8 +123,9 @@ enum blind { NOT_BLIND, BLIND, REFUSED };
  * something to be refused.  session: the name or "no session"; may be NULL. */
 static enum blind go_blind(const struct config_rule *rule, const char *what, const char *why)
 {
-	if (!rule) {
-		message("%s%s; the command runs unobserved", what, why);
+	if (!rule || best_effort) {
+		message("%s%s; the command runs unobserved%s", what, why,
+			rule ? ", rules do not hold" : "");
 		return BLIND;
 	}
 	message("%s%s; [rule %s] (%s), set by %s, would not hold: the command is not started", what,
@@ -129,16 +134,53 @@ static enum blind go_blind(const struct config_rule *rule, const char *what, con
 	return REFUSED;
 }
 
+/* A rule that denies would not hold for all programs. */
+static enum blind weaken(const struct config_rule *rule, const char *why)
+{
+	const struct config_value *action = &rule->values[RULE_OPTION_ACTION];
+
+	if (best_effort) {
+		message("%s: [rule %s] (deny), set by %s, may not hold", why, rule->name,
+			action->origin);
+		return NOT_BLIND;
+	}
+	message("%s: [rule %s] (deny), set by %s, would not hold: the command is not started "
+		"(--best-effort starts it)",
+		why, rule->name, action->origin);
+	return REFUSED;
+}
+
+/* Can what rules deny be read by what the command is given?  (Only rules that a workspace's file did
+ * not set stop a run.) */
+static bool hands_on_file(const struct config *config, const struct segment *segment)
+{
+	char path[SEGMENT_PATH_BYTES];
+	uint32_t index;
+
+	int fd = protect_find_open(segment, &index, path);
+	const struct config_rule *rule = fd < 0 ? NULL
+						: config_rule_find(config,
+								   rule_name(segment, index));
+	if (!rule || !config_rule_binds(config, rule))
+		return false;
+	message("descriptor %d is open for %s, which [rule %s] (deny) keeps from being read%s", fd,
+		path, rule->name,
+		best_effort ? "; the command has it" : ": the command is not started");
+	return !best_effort;
+}
+
 /* The session, or none with a line that says why. */
 static enum blind prepare_session(const struct config *config, char **words,
 				  struct session *ret_session, struct via *ret_via)
 {
-	const struct config_rule *rule = via_binding_rule(config);
+	const struct config_rule *rule = via_binding_rule(config),
+				 *denies = via_denying_rule(config);
 	enum blind blind = NOT_BLIND;
 	char what[SEGMENT_PATH_BYTES], directory[SEGMENT_PATH_BYTES];
 
 	if (config_number(config, OPTION_session_mode) == SESSION_MODE_OFF)
-		return BLIND;
+		return denies && weaken(denies, "[session] mode = off") == REFUSED ? REFUSED
+										   : BLIND;
 	int error = session_make(config, session_name, ret_session);
 	if (error < 0) {
 		if (session_runtime_dir(config, directory, sizeof(directory)) < 0)
@@ -154,9 +196,14 @@ static enum blind prepare_session(const struct config *config, char **words,
 	via_choose(config, words, supervise_supported, ret_via);
 	if (ret_via->refusal)
 		blind = go_blind(rule, "", ret_via->refusal);
+	else if (denies && ret_via->weakness)
+		blind = weaken(denies, ret_via->weakness);
 	else if (ret_via->note)
 		message("%s", ret_via->note);
-	if (!blind && rule && ret_session->keeps_settings)
+	ret_via->must_supervise = denies && !best_effort && ret_via->ways != SESSION_VIA_PRELOAD;
+	if (!blind && denies && ret_session->keeps_settings)
+		blind = weaken(denies, "the session is in use, with rules of its own");
+	else if (!blind && rule && ret_session->keeps_settings)
 		message("[rule %s] (%s) may not hold: the session has its own rules", rule->name,
 			rule->values[RULE_OPTION_ACTION].text);
 	/* Where there is no journal either, that line says why. */
@@ -278,8 +325,12 @@ static int run_in_session(struct run *run)
 	recording->transcripts = transcripts_start(run->config, &run->session, &recording->journal);
 	checkpoint_start(&recording->checkpoint, &run->session, run->config);
 	metadata_open(&run->session);
-	int code = run_start(recording, &context, &run->via, run->words, &killed_by);
+	recording->protect = protect_start(segment);
+	int code = hands_on_file(run->config, segment)
+			   ? EXIT_CODE_FAILED
+			   : run_start(recording, &context, &run->via, run->words, &killed_by);
 	process_end_run(segment, this_run);
+	protect_finish(recording->protect);
 	watch_finish(recording->watch);
 	/* The last of what was given is reported before it ends. */
 	(void)transcripts_tick(recording->transcripts);

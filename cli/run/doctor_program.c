@@ -60,7 +60,13 @@ static void check_via(struct doctor *doctor)
 					   !doctor->supervisor.error
 				   ? "; what it does not see gets a supervisor when it is started"
 				   : "");
-	if (via->refusal)
+	if (via_denying_rule(doctor->config) && via->weakness)
+		doctor_add(
+			doctor, LEVEL_FAIL, "rules",
+			"say --via both where a supervisor can be had, or --best-effort",
+			"[rule %s] (deny) would not hold, and the command would not be started: %s",
+			via_denying_rule(doctor->config)->name, via->weakness);
+	else if (via->refusal)
 		doctor_add(doctor, LEVEL_FAIL, "rules", "run it as the user it changes to",
 			   "[rule %s] would not hold, and the command would not be started: %s",
 			   via->rule->name, via->refusal);

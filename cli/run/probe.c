@@ -203,6 +203,7 @@ static char **run_line(const struct probe *probe, char *const words[], const cha
 	line[at++] = "--session";
 	line[at++] = probe->session.name;
 	line[at++] = "--quiet";
+	line[at++] = "--best-effort";
 	line[at++] = "--agent-is";
 	line[at++] = output == PROBE_CAPTURE ? "outside" : "inside";
 	if (via) {

@@ -63,6 +63,7 @@ unsigned recording_tend(struct recording *recording)
 	unsigned transcripts_ms = transcripts_tick(recording->transcripts);
 	agent_versions_tick(&recording->session->segment);
 	watch_leave_out(recording->watch, recording->checkpoint.running);
+	protect_tick(recording->protect);
 	metadata_tick();
 	unsigned least_ms = watch_ms < checkpoint_ms ? watch_ms : checkpoint_ms;
 	least_ms = transcripts_ms < least_ms ? transcripts_ms : least_ms;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "cli/agents/transcripts.h"
+#include "cli/run/protect.h"
 #include "cli/run/watch.h"
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
@@ -27,6 +28,7 @@ struct recording {
 	uint64_t touched; /* number behind what of it is in memory */
 	uint64_t most;    /* that was written between two turns */
 	struct watch *watch;
+	struct protect *protect; /* NULL: no rule denies */
 	struct transcripts *transcripts;
 	struct checkpoint checkpoint;
 	bool supervisor_died; /* with the command still running, or at its end */

@@ -268,6 +268,11 @@ int run_start(struct recording *recording, const struct context *context, const 
 				     .report = report[1] };
 	if (recording && (via->ways != SESSION_VIA_PRELOAD || via->at_exec)) {
 		is_supervised = start_supervised(&creation, &supervised);
+		if (!is_supervised && via->must_supervise) {
+			message("a rule that denies would not hold: the command is not started "
+				"(--best-effort starts it)");
+			return EXIT_CODE_FAILED;
+		}
 		/* Then it is for the library alone to see it. */
 		if (!is_supervised && !creation.preloads) {
 			creation.preloads = true;

@@ -14,10 +14,14 @@
 #include "config/value.h"
 #include "tracker/path/path.h"
 
+/* What no supervisor means for the user. */
+#define UNSEEN "; what the library cannot be in is not seen (--via preload: without this line)"
+
+static const char GAINS_PRIVILEGES[] =
+	"no supervisor: the command gains privileges (setuid), which it would lose below one";
 static const char REFUSED_PRIVILEGES[] =
-	"no supervisor: the command gains privileges (setuid), which it would lose below one; what "
-	"the "
-	"library cannot be in is not seen (--via preload: without this line)";
+	"no supervisor: the command gains privileges (setuid), which it would lose below "
+	"one" UNSEEN;
 static const char LOST_PRIVILEGES[] = "the command would gain privileges (setuid), and does not "
 				      "below the supervisor; --via preload "
 				      "leaves them to it";
@@ -32,28 +36,41 @@ const char *via_name(enum session_via ways)
 	return (size_t)ways < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[ways] : "?";
 }
 
-const char *via_explain(int error)
+/* Why there is no supervisor: as a phrase, and as a line. */
+struct obstacle {
+	const char *why, *line;
+};
+#define OBSTACLE(why) \
+	{ \
+		why, why UNSEEN \
+	}
+
+static const struct obstacle *obstacle_of(int error)
 {
+	static const struct obstacle OLD = OBSTACLE(
+		"no supervisor: the kernel is older than 5.14 or has no seccomp user notification");
+	static const struct obstacle FORBIDDEN = OBSTACLE(
+		"no supervisor: the policy of this machine, container or sandbox forbids it");
+	static const struct obstacle BUSY = OBSTACLE(
+		"no supervisor: there is one above already, of a sandbox or another seen");
+	static const struct obstacle OTHER = OBSTACLE("no supervisor: it cannot be set up here");
+
 	switch (error) {
 	case -ENOSYS:
-		return "no supervisor: the kernel is older than 5.14 or has no seccomp user "
-		       "notification; "
-		       "what the library cannot be in is not seen (--via preload: without this "
-		       "line)";
+		return &OLD;
 	case -EPERM:
 	case -EACCES:
-		return "no supervisor: the policy of this machine, container or sandbox forbids "
-		       "it; what "
-		       "the library cannot be in is not seen (--via preload: without this line)";
+		return &FORBIDDEN;
 	case -EBUSY:
-		return "no supervisor: there is one above already, of a sandbox or another seen; "
-		       "what the "
-		       "library cannot be in is not seen (--via preload: without this line)";
+		return &BUSY;
 	default:
-		return "no supervisor: it cannot be set up here; what the library cannot be in is "
-		       "not seen "
-		       "(--via preload: without this line)";
+		return &OTHER;
 	}
+}
+
+const char *via_explain(int error)
+{
+	return obstacle_of(error)->line;
 }
 
 bool via_drops_privileges(void)
@@ -84,6 +101,17 @@ const struct config_rule *via_binding_rule(const struct config *config)
 	for (size_t i = 0; i < config_rule_count(config); i++)
 		if (config_rule_binds(config, config_rule_at(config, i)))
 			return config_rule_at(config, i);
+	return NULL;
+}
+
+const struct config_rule *via_denying_rule(const struct config *config)
+{
+	for (size_t i = 0; i < config_rule_count(config); i++) {
+		const struct config_rule *rule = config_rule_at(config, i);
+		if (rule->values[RULE_OPTION_ACTION].number == RULE_ACTION_DENY &&
+		    config_rule_binds(config, rule))
+			return rule;
+	}
 	return NULL;
 }
 
@@ -143,8 +171,10 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 		int error = 0;
 		if (gains_privileges(chain, count)) {
 			via.note = is_auto ? REFUSED_PRIVILEGES : LOST_PRIVILEGES;
-			if (is_auto)
+			if (is_auto) {
 				via.ways = SESSION_VIA_PRELOAD;
+				via.weakness = GAINS_PRIVILEGES;
+			}
 			/* The loader leaves the library out of it. */
 			if (is_auto && via.rule)
 				via.refusal = "the command gains privileges (setuid), and neither "
@@ -152,8 +182,11 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 		}
 		if (via.ways != SESSION_VIA_PRELOAD && (error = supported()) < 0) {
 			via.note = via_explain(error);
+			via.weakness = obstacle_of(error)->why;
 			via.ways = SESSION_VIA_PRELOAD;
 		}
+	} else {
+		via.weakness = "by --via preload, what the library cannot be in is not seen";
 	}
 	via.at_exec = is_auto && !via.rule;
 	free(chain);

@@ -31,11 +31,18 @@ struct via {
 	const struct config_rule *rule;
 	/* Why neither mechanism sees the command, as a phrase; static; NULL: one does. */
 	const char *refusal;
+	/* Why some programs would pass a rule that denies, as a phrase; static; NULL: none do. */
+	const char *weakness;
+	/* The command is not started where there turns out to be no supervisor. */
+	bool must_supervise;
 };
 
 /* via_binding_rule(): the first rule in force that denies or fails, and that no workspace's
  * .seen.ini set; NULL: there is none. */
 const struct config_rule *via_binding_rule(const struct config *config);
+
+/* via_denying_rule(): the same of those that deny: a run in which one would not hold is not started. */
+const struct config_rule *via_denying_rule(const struct config *config);
 
 /* via_choose(): which mechanisms a run of a command uses.
  *

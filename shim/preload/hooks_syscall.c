@@ -307,7 +307,7 @@ static long open_by_number(const struct system_call *form, const long *arguments
 	struct call call;
 
 	own.check.path = NULL;
-	own.by_stream = own.has_facts = false;
+	own.by_stream = own.is_judged = own.has_facts = false;
 	call_of_number(form, arguments, &call);
 	call.own = &own;
 	call.error = -1;

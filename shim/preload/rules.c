@@ -10,6 +10,7 @@
 #include "shim/preload/rules.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "shim/keep/scratch.h"
@@ -21,6 +22,8 @@
 #include "shim/preload/program.h"
 #include "shim/preload/record.h"
 #include "shim/preload/state.h"
+#include "shim/preload/thread.h"
+#include "tracker/guard/protected.h"
 #include "tracker/sys/sys.h"
 
 extern char **environ;
@@ -100,9 +103,73 @@ static void complete(struct asked *asked, bool is_there)
 		finish(asked);
 }
 
+static bool is_denied(const struct asked *asked)
+{
+	return asked->path && asked->answer.action == RULE_ACTION_DENY;
+}
+
+/* A rule that denies is the answer, whatever others said. */
+static void deny(struct asked *asked, char *path, const struct rule_answer *answer)
+{
+	finish(asked);
+	asked->path = path;
+	asked->answer = *answer;
+}
+
+/* The verdict on the file that is open by a descriptor, by whichever name it was found. */
+static bool ask_descriptor(struct asked *asked, uint32_t ops, int fd)
+{
+	const struct protected_question question = { &shim.rules, ops, fd, true };
+	struct rule_answer answer;
+	char *path = scratch_acquire();
+
+	if (!path) {
+		could_not_ask(asked);
+		return false;
+	}
+	bool denied = protected_judge(&shim.segment, &question, path, &answer);
+	if (denied)
+		deny(asked, path, &answer);
+	else
+		scratch_release(path);
+	return denied;
+}
+
+/* A file that is about to be made: where its directory is, as the kernel knows that. */
+static void ask_new(struct asked *asked, uint32_t ops, int directory, const char *path)
+{
+	struct rule_question question = { .ops = rule_ops_of_file(ops), .denies = true };
+	struct rule_answer answer = { .action = RULE_ACTION_OFF };
+	char *real = scratch_acquire();
+
+	question.path = real;
+	if (real && change_identify(directory, path, false, real))
+		rule_judge(&shim.segment, &shim.rules, &question, &answer);
+	answer.needs_lookup = false;
+	if (answer.action == RULE_ACTION_DENY)
+		deny(asked, real, &answer);
+	else
+		scratch_release(real);
+}
+
+/* The verdict on what a name stands for. */
+static void ask_file(struct asked *asked, uint32_t ops, int directory, const char *path,
+		     bool follows)
+{
+	int fd = sys_openat(directory, path, O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW), 0);
+
+	if (fd >= 0) {
+		(void)ask_descriptor(asked, ops, fd);
+		(void)sys_close(fd);
+	} else if (fd == -ENOENT && (ops & RULE_CREATE) && !in_vfork_child()) {
+		ask_new(asked, ops, directory, path);
+	}
+}
+
 /* The rules' verdict on a path as it was given.  follows: the call goes through a symbolic link at
  * its end. */
-static void ask(struct asked *asked, uint32_t ops, int directory, const char *path, bool follows)
+static void ask_name(struct asked *asked, uint32_t ops, int directory, const char *path,
+		     bool follows)
 {
 	struct stat stat;
 
@@ -122,9 +189,13 @@ static void ask(struct asked *asked, uint32_t ops, int directory, const char *pa
 					  follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0);
 }
 
-static bool is_denied(const struct asked *asked)
+/* The same, and on the file, where a rule that denies may know that. */
+static void ask(struct asked *asked, uint32_t ops, int directory, const char *path, bool follows)
 {
-	return asked->path && asked->answer.action == RULE_ACTION_DENY;
+	ask_name(asked, ops, directory, path, follows);
+	if (rule_denies_file(&shim.rules, ops) && !is_denied(asked) && shim.on && !shim.sandboxed &&
+	    path && launch_is_text(path))
+		ask_file(asked, ops, directory, path, follows);
 }
 
 /* Logs the verdict on a path, and forgets it. */
@@ -157,6 +228,24 @@ bool rules_let(uint32_t ops, int directory, const char *path, bool follows)
 	if (ops == RULE_METADATA && directory >= 0 && path && launch_is_text(path) && !*path)
 		return rules_let_descriptor(ops, directory);
 	ask(&asked, ops, directory, path, follows);
+	return obey(&asked);
+}
+
+bool rules_let_name(uint32_t ops, int directory, const char *path, bool follows)
+{
+	struct asked asked;
+
+	ask_name(&asked, ops, directory, path, follows);
+	return obey(&asked);
+}
+
+bool rules_let_opened(uint32_t ops, int fd)
+{
+	struct asked asked = { .question.ops = ops };
+
+	if (!shim.on || shim.sandboxed || !ask_descriptor(&asked, ops, fd))
+		return true;
+	(void)sys_close(fd);
 	return obey(&asked);
 }
 

@@ -18,6 +18,14 @@ void rules_start(const char *executable, const char *name);
  * says why. */
 bool rules_let(uint32_t ops, int directory, const char *path, bool follows);
 
+/* rules_let_name(): the same by the name alone: the file is judged when it is open, by
+ * rules_let_opened(). */
+bool rules_let_name(uint32_t ops, int directory, const char *path, bool follows);
+
+/* rules_let_opened(): do the rules let a file be read, or written to, that a call has opened as `fd`?
+ * To be asked where rule_denies_file(&shim.rules, ops).  False: as above, and `fd` is closed. */
+bool rules_let_opened(uint32_t ops, int fd);
+
 /* rules_let_two(): the same for a call about two names. */
 struct rules_name {
 	uint32_t ops;

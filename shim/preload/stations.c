@@ -8,6 +8,21 @@ static struct rules_name question(const struct call_name *name, uint32_t ops)
 	return (struct rules_name){ ops, name->directory, name->path, name->follows };
 }
 
+/* What is only read is judged when it is open: no name of it can be another file's by then.  A handle
+ * has no name. */
+static bool is_judged_open(struct call *call)
+{
+	struct open_work *own = call->own;
+
+	if (call->operation == OPERATION_OPEN)
+		own->is_judged = !own->by_stream && call_open_purpose(call->flags) == OPENS_READ;
+	else if (call->operation == OPERATION_OPEN_HANDLE)
+		own->is_judged = true;
+	else
+		return false;
+	return own->is_judged;
+}
+
 bool stations_let(struct call *call)
 {
 	uint32_t ops, other;
@@ -17,6 +32,9 @@ bool stations_let(struct call *call)
 		return rules_let_two(question(&call->name, ops), question(&call->other, other));
 	if (call->operation == OPERATION_METADATA_OF_DESCRIPTOR)
 		return rules_let_descriptor(ops, call->name.directory);
+	if (is_judged_open(call))
+		return rules_let_name(ops, call->name.directory, call->name.path,
+				      call->name.follows);
 	return rules_let(ops, call->name.directory, call->name.path, call->name.follows);
 }
 

@@ -2,6 +2,7 @@
 #include "shim/preload/stations_open.h"
 
 #include "shim/preload/change.h"
+#include "shim/preload/rules.h"
 
 bool stations_guard_open(struct call *call)
 {
@@ -9,6 +10,13 @@ bool stations_guard_open(struct call *call)
 
 	return write_check_open(call->name.directory, call->name.path, (int)call->flags,
 				!own->by_stream, &own->check);
+}
+
+int open_judged(const struct call *call, int fd)
+{
+	uint32_t ops = rule_ops_of_open((int)call->flags);
+
+	return fd < 0 || !rule_denies_file(&shim.rules, ops) || rules_let_opened(ops, fd) ? fd : -1;
 }
 
 void open_made(struct call *call)

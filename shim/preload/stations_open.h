@@ -12,6 +12,7 @@
 struct open_work {
 	struct write_check check;
 	bool by_stream; /* libc opens the file, empties it and writes to it by itself */
+	bool is_judged; /* the rules are asked of the file when it is open: stations_let() */
 	bool has_facts;
 	struct open_facts facts; /* has_facts: what was observed, for the record */
 };
@@ -28,6 +29,7 @@ static inline struct call open_call(enum operation operation, int directory, con
 	call_set_open_flags(&call, (uint32_t)flags);
 	own->check.path = NULL;
 	own->by_stream = own->has_facts = false;
+	own->is_judged = false;
 	return call;
 }
 
@@ -48,12 +50,15 @@ static inline int open_plainly(int fd, int directory, const char *path, int flag
 }
 
 /* open_came_back(): such a call returned `fd`: puts that into `call`, or -1 where the guard refuses
- * what it found behind the descriptor.  Returns 0; -1: it failed; errno says why. */
+ * what it found behind the descriptor, or a rule does.  Returns 0; -1: it failed; errno says why. */
 int open_emptied(struct call *call, int fd);
+int open_judged(const struct call *call, int fd);
 static inline int open_came_back(struct call *call, int fd)
 {
 	const struct open_work *own = call->own;
 
+	if (__builtin_expect(own->is_judged, 0))
+		fd = open_judged(call, fd);
 	call->descriptor = own->check.path ? open_emptied(call, fd) : fd;
 	return call->descriptor < 0 ? -1 : 0;
 }

@@ -1,7 +1,14 @@
 /* May a trapped call happen: see policy.h. */
 #include "shim/supervise/policy.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "shim/supervise/guarded.h"
+#include "shim/supervise/memory.h"
+#include "shim/supervise/resolve_links.h"
 #include "shim/supervise/rules.h"
 
 /* Of a name that a rule may speak of. */
@@ -21,6 +28,44 @@ static bool is_there(void *data)
 				!(question->ops & RULE_CREATE));
 }
 
+/* What a name stands for, whatever it is called; inspection_start() was asked. */
+static int inspect_file(const struct trapped *trapped, uint32_t ops, const struct named *named,
+			bool follows)
+{
+	const struct supervision *supervision = trapped->supervision;
+	struct target *target = trapped->target;
+	char link[32], path[SEGMENT_PATH_BYTES];
+	int error = 0;
+
+	(void)snprintf(link, sizeof(link), "fd/%d", named->directory);
+	int fd = named->path[0] ? resolve_file(target, named, follows)
+				: proc_open_path(named->tid, link);
+	if (fd >= 0) {
+		error = rules_ask_file(supervision, target, ops, named, fd,
+				       resolve_is_visible(target, fd));
+		(void)close(fd);
+	} else if (fd == -ENOENT && (ops & RULE_CREATE) &&
+		   resolve_identify(target, named, false, path, sizeof(path))) {
+		error = rules_ask_new(supervision, target, ops, named, path);
+	}
+	return error;
+}
+
+static int ask_file(const struct trapped *trapped, uint32_t ops, const struct named *named,
+		    bool follows)
+{
+	if (!rules_deny_file(trapped->supervision, trapped->target, ops))
+		return 0;
+	exchange_note_slow(trapped->exchange);
+	if (!inspection_start()) {
+		segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
+		return 0;
+	}
+	int error = inspect_file(trapped, ops, named, follows);
+	inspection_finish();
+	return error;
+}
+
 int policy_rules(const struct trapped *trapped, uint32_t ops, const struct named *named,
 		 bool follows)
 {
@@ -29,9 +74,9 @@ int policy_rules(const struct trapped *trapped, uint32_t ops, const struct named
 		.ops = ops, .named = named, .is_there = is_there, .data = &question
 	};
 
-	/* An empty name is an error, or the descriptor's own file, which was judged when it was
-	 * opened. */
-	return named->path[0] ? rules_ask(trapped->supervision, trapped->target, &access) : 0;
+	/* An empty name is an error, or the descriptor's own file. */
+	int error = named->path[0] ? rules_ask(trapped->supervision, trapped->target, &access) : 0;
+	return error ? error : ask_file(trapped, ops, named, follows);
 }
 
 /* What a change does to what was there. */

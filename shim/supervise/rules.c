@@ -8,6 +8,7 @@
 
 #include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
+#include "tracker/guard/protected.h"
 #include "tracker/guard/rule.h"
 #include "tracker/sys/sys.h"
 
@@ -80,6 +81,22 @@ bool rules_is_session(const struct supervision *supervision, pid_t pid, const ch
 	return sys_stat(link, &stat) == 0 && is_seen(&stat);
 }
 
+/* Records, counts and reports an answer.  Returns what it does to the call. */
+static int obey(const struct supervision *supervision, struct target *target,
+		const struct named *named, const struct rule_answer *answer)
+{
+	const struct segment *segment = supervision->segment;
+	char line[SEGMENT_PATH_BYTES];
+
+	rule_count(segment, answer);
+	record_ruled(supervision, target, named, answer);
+	if (named->normal && is_new(segment, target, named->normal, answer))
+		message_line(
+			supervision, target, line,
+			rule_format_message(segment, answer, named->normal, line, sizeof(line)));
+	return answer->action == RULE_ACTION_DENY ? -EACCES : 0;
+}
+
 int rules_ask(const struct supervision *supervision, struct target *target,
 	      const struct rules_access *access)
 {
@@ -87,7 +104,6 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 	const struct rule_program *program = rules_of(supervision, target);
 	struct rule_question question = { .ops = access->ops, .path = access->named->normal };
 	struct rule_answer answer;
-	char line[SEGMENT_PATH_BYTES];
 
 	if (!rule_may_hold(program, access->ops))
 		return 0;
@@ -100,11 +116,40 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 		rule_complete(segment, program, &question, access->is_there(access->data), &answer);
 	if (answer.action == RULE_ACTION_OFF)
 		return 0;
-	rule_count(segment, &answer);
-	record_ruled(supervision, target, access->named, &answer);
-	if (is_new(segment, target, question.path, &answer))
-		message_line(
-			supervision, target, line,
-			rule_format_message(segment, &answer, question.path, line, sizeof(line)));
-	return answer.action == RULE_ACTION_DENY ? -EACCES : 0;
+	return obey(supervision, target, access->named, &answer);
+}
+
+bool rules_deny_file(const struct supervision *supervision, struct target *target, uint32_t ops)
+{
+	return rule_denies_file(rules_of(supervision, target), ops);
+}
+
+int rules_ask_file(const struct supervision *supervision, struct target *target, uint32_t ops,
+		   const struct named *named, int fd, bool is_visible)
+{
+	const struct protected_question question = { rules_of(supervision, target), ops, fd,
+						     is_visible };
+	struct named real = *named;
+	struct rule_answer answer;
+	char path[SEGMENT_PATH_BYTES];
+
+	if (!protected_judge(supervision->segment, &question, path, &answer))
+		return 0;
+	if (path[0])
+		real.normal = path;
+	return obey(supervision, target, &real, &answer);
+}
+
+int rules_ask_new(const struct supervision *supervision, struct target *target, uint32_t ops,
+		  const struct named *named, const char *path)
+{
+	const struct rule_question question = { .ops = rule_ops_of_file(ops),
+						.path = path,
+						.denies = true };
+	struct named real = *named;
+	struct rule_answer answer;
+
+	rule_judge(supervision->segment, rules_of(supervision, target), &question, &answer);
+	real.normal = path;
+	return answer.action == RULE_ACTION_DENY ? obey(supervision, target, &real, &answer) : 0;
 }

@@ -34,4 +34,15 @@ struct rules_access {
 int rules_ask(const struct supervision *supervision, struct target *target,
 	      const struct rules_access *access);
 
+/* rules_deny_file(): could a rule deny that to the file itself, by whichever name?
+ * rules_ask_file(): does one?  fd: the file (O_PATH).  is_visible: the kernel's path of it leads there
+ * from here (resolve_is_visible()).
+ * rules_ask_new(): of a file that is about to be made.  path: as the kernel will know it.
+ * Both return as rules_ask(). */
+bool rules_deny_file(const struct supervision *supervision, struct target *target, uint32_t ops);
+int rules_ask_file(const struct supervision *supervision, struct target *target, uint32_t ops,
+		   const struct named *named, int fd, bool is_visible);
+int rules_ask_new(const struct supervision *supervision, struct target *target, uint32_t ops,
+		  const struct named *named, const char *path);
+
 #endif

@@ -23,7 +23,7 @@
  * 	shown.c      files that a scope knows by being shown them
  * 	message.c    lines for the agent
  * 	directory.c  the current directory of a process
- * 	resolve.c    finding what a process names
+ * 	resolve.c    finding what a process names; resolve_links.c: through links that only /proc has
  * 	memory.c     looking into another process
  * 	compat.h     what the kernel knows and the installed headers may not
  * 	handshake.h  how it shares a process with the preloaded library

@@ -154,8 +154,12 @@ class Holds(Case):
         if SUPERVISED:
             self.assertEqual(self.start("--rules", "secrets:deny", "--", "sh", "-c", "busybox cat .env; true")[:2], (0, ""))
         code, output, lines = self.start("--via", "preload", "--rules", "secrets:deny", "--quiet", "--", "sh", "-c", "busybox cat .env; exit 3")
+        self.assertEqual((code, output, len(lines)), (125, "", 1))
+        self.assertIn("would not hold: the command is not started", lines[0])
+        code, output, lines = self.start("--via", "preload", "--best-effort", "--rules", "secrets:deny", "--quiet", "--", "sh", "-c", "busybox cat .env; exit 3")
         self.assertEqual((code, output), (3, "PASSWORD=1\n"))
-        self.assertEqual(lines, ["seen: 1 program was not observed (cat: static), so rules did not hold for it: [rule secrets-env] ..."])
+        self.assertIn("may not hold", lines[0])
+        self.assertEqual(lines[1:], ["seen: 1 program was not observed (cat: static), so rules did not hold for it: [rule secrets-env] ..."])
         code, _, lines = self.start("--via", "preload", "--rules", "secrets", "--fail-on=rule", "--", "sh", "-c", "busybox cat .env; exit 3")
         self.assertEqual((code, len(lines)), (INCOMPLETE, 1))
         self.assertIn("1 not observed: cat: static", lines[0])
@@ -178,7 +182,8 @@ class Holds(Case):
             _, _, lines = self.start("--rules", "secrets:deny", "--", "true")
             first.stdin.close()
         self.assertIn("it keeps the settings it has", lines[0])
-        self.assertEqual(lines[1], "seen: [rule secrets-env] (deny) may not hold: the session has its own rules")
+        self.assertEqual(lines[1], "seen: the session is in use, with rules of its own: [rule secrets-env] (deny), set by --rules, would not hold: "
+                                   "the command is not started (--best-effort starts it)")
 
     def test_no_session_no_command(self):
         blind = {"SEEN_SESSION_STATE_DIR": "/proc/none", "SEEN_SESSION_RUNTIME_DIR": "/proc/none"}

@@ -30,7 +30,8 @@ LONG = bool(os.environ.get("SEEN_LONG"))
 # Agents without a profile pass on whatever a command prints, up to 24,000 bytes: what the tests play was measured.
 MEASURED = "[agent generic]\nmeasured = *\n"
 PATIENCE_S = 100  # with a command of an agent: one that hangs fails its test
-RUN = [SEEN, "run", "--via", VIA]
+# Rules that deny want a supervisor, too.
+RUN = [SEEN, "run", "--via", VIA, *(["--best-effort"] if VIA == "preload" else [])]
 
 if VIA != "preload":
     _supervisor = json.loads(subprocess.run([SEEN, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout)["supervisor"]

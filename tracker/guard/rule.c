@@ -129,6 +129,35 @@ static bool sketch_rule(const struct segment *segment, const struct settings_rul
 	return all;
 }
 
+static void add_rule(const struct segment *segment, uint64_t index,
+		     const struct settings_rule *rule, struct rule_program *program)
+{
+	uint32_t file_ops = (uint32_t)rule->ops & (RULE_READ | RULE_WRITE);
+
+	program->rules |= UINT64_C(1) << index;
+	if (!sketch_rule(segment, rule, &program->sketch))
+		program->of_any |= UINT64_C(1) << index;
+	program->ops |= (uint32_t)rule->ops & RULE_ANY;
+	/* One without a path is of no file: its exceptions are names. */
+	if (rule->action != RULE_ACTION_DENY || !file_ops || !rule->path.count)
+		return;
+	program->denies |= UINT64_C(1) << index;
+	program->file_ops |= file_ops;
+	if (file_ops & RULE_READ) /* another name is a way to read it */
+		program->ops |= RULE_RENAME | RULE_LINK;
+}
+
+void rule_program_denying(const struct segment *segment, struct rule_program *ret_program)
+{
+	const struct settings_rule *rule;
+	uint64_t count = segment->settings->rule_count;
+
+	*ret_program = (struct rule_program){ 0 };
+	for (uint64_t i = 0; i < count && i < SETTINGS_RULES_MAX; i++)
+		if ((rule = rule_at(segment, i)) && rule->action == RULE_ACTION_DENY)
+			add_rule(segment, i, rule, ret_program);
+}
+
 void rule_program(const struct segment *segment, const char *executable, const char *name,
 		  struct rule_program *ret_program)
 {
@@ -142,10 +171,7 @@ void rule_program(const struct segment *segment, const char *executable, const c
 		    (rule->exe.count && !names_program(segment, rule->exe, &place, name)) ||
 		    names_program(segment, rule->except_exe, &place, name))
 			continue;
-		ret_program->rules |= UINT64_C(1) << i;
-		if (!sketch_rule(segment, rule, &ret_program->sketch))
-			ret_program->of_any |= UINT64_C(1) << i;
-		ret_program->ops |= (uint32_t)rule->ops & RULE_ANY;
+		add_rule(segment, i, rule, ret_program);
 	}
 }
 
@@ -166,10 +192,10 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 	const struct settings_rule *rule;
 	struct place place = { .path = NULL };
 
-	uint64_t left = program->rules;
+	uint64_t left = question->denies ? program->denies : program->rules;
 
 	*ret_answer = (struct rule_answer){ .action = RULE_ACTION_OFF };
-	if (left != program->of_any && !rule_sketch_may_match(&program->sketch, question->path))
+	if ((left & ~program->of_any) && !rule_sketch_may_match(&program->sketch, question->path))
 		left &= program->of_any;
 	for (; left; left &= left - 1) {
 		uint32_t index = (uint32_t)__builtin_ctzll(left);
@@ -191,6 +217,61 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 		ret_answer->needs_lookup = question->ops & RULE_ONLY_NEW ||
 					   !(question->ops & RULE_CREATE) || ops == RULE_CREATE;
 	}
+}
+
+bool rule_judge_file(const struct segment *segment, const struct rule_program *program,
+		     uint32_t ops, uint64_t rules, struct rule_answer *ret_answer)
+{
+	const struct settings_rule *rule;
+
+	for (rules &= program->denies; rules; rules &= rules - 1) {
+		uint32_t index = (uint32_t)__builtin_ctzll(rules), of;
+
+		if (!(rule = rule_at(segment, index)) || !(of = (uint32_t)rule->ops & ops))
+			continue;
+		*ret_answer = (struct rule_answer){ .action = RULE_ACTION_DENY,
+						    .rule = index,
+						    .op = (enum rule_op)(of & -of) };
+		return true;
+	}
+	return false;
+}
+
+uint64_t rule_meaning(const struct segment *segment, const struct rule_program *program,
+		      const char *path)
+{
+	const struct settings_rule *rule;
+	struct place place = { .path = NULL };
+	uint64_t left = program->denies, found = 0;
+
+	if (!rule_sketch_may_match(&program->sketch, path))
+		left &= program->of_any;
+	for (; left; left &= left - 1) {
+		uint32_t index = (uint32_t)__builtin_ctzll(left);
+
+		if (!(rule = rule_at(segment, index)) || !rule->path.count)
+			continue;
+		if (!place.path)
+			place = place_of(segment, path);
+		if (rule_holds(segment, rule, &place))
+			found |= UINT64_C(1) << index;
+	}
+	return found;
+}
+
+uint64_t rule_excepting(const struct segment *segment, uint64_t rules, const char *path)
+{
+	const struct place place = place_of(segment, path);
+	const struct settings_rule *rule;
+	uint64_t found = 0;
+
+	for (uint64_t left = rules; left; left &= left - 1) {
+		uint32_t index = (uint32_t)__builtin_ctzll(left);
+
+		if ((rule = rule_at(segment, index)) && list_holds(segment, rule->except, &place))
+			found |= UINT64_C(1) << index;
+	}
+	return found;
 }
 
 void rule_complete(const struct segment *segment, const struct rule_program *program,

@@ -40,8 +40,7 @@
  * open; what libc opens by itself for glob(3), below the first directory of a walk, and its loader.
  *
  * A path is judged as it was named, made absolute and normalized by text: a symbolic link is not
- * followed, nor are other names of a file known.  So rules guard programs that cooperate; they are
- * no security boundary.
+ * followed.  Of rules that deny to read or write, the file is judged as well (protected.h).
  *
  * Globs of a path: `/x` is absolute; `./x` begins at the workspace's root; any other one matches at
  * any depth, below the workspace's root or, outside of it, below `/`.  What matches a directory's
@@ -68,8 +67,11 @@ struct segment;
 
 /* Which rules speak of one program.  All zero: none. */
 struct rule_program {
-	uint64_t rules;            /* bits: indices into settings.rules */
-	uint32_t ops;              /* enum rule_op: what they speak of, together */
+	uint64_t rules; /* bits: indices into settings.rules */
+	uint32_t ops;   /* enum rule_op: what is to be asked about */
+	/* of those that deny, and are of some paths: reading and writing, by whichever name */
+	uint32_t file_ops;
+	uint64_t denies;           /* bits: these */
 	uint64_t of_any;           /* bits: those that may hold for any path */
 	struct rule_sketch sketch; /* of the paths of all others */
 };
@@ -83,10 +85,34 @@ struct rule_program {
 void rule_program(const struct segment *segment, const char *executable, const char *name,
 		  struct rule_program *ret_program);
 
+/* rule_program_denying(): all rules that deny, whatever program they are about: `denies` of it. */
+void rule_program_denying(const struct segment *segment, struct rule_program *ret_program);
+
 /* rule_may_hold(): could a rule hold for such an access?  ops: enum rule_op, any of them. */
 static inline bool rule_may_hold(const struct rule_program *program, uint32_t ops)
 {
 	return __builtin_expect(program->ops & ops, 0);
+}
+
+/* rule_gives_name(): does a call that does this to a name give another one to what that stands for?
+ * (The old name of a rename or link, either of an exchange.)  For a rule that denies to read, that is
+ * reading it. */
+static inline bool rule_gives_name(uint32_t ops)
+{
+	return (ops & (RULE_RENAME | RULE_LINK)) && !(ops & RULE_CREATE);
+}
+
+/* rule_ops_of_file(): what such a call would do to the file itself. */
+static inline uint32_t rule_ops_of_file(uint32_t ops)
+{
+	return (ops & (RULE_READ | RULE_WRITE)) | (rule_gives_name(ops) ? RULE_READ : 0);
+}
+
+/* rule_denies_file(): could a rule deny such an access to the file that a name stands for, by
+ * whichever name?  Then the file is to be asked about, too: protected_judge() (protected.h). */
+static inline bool rule_denies_file(const struct rule_program *program, uint32_t ops)
+{
+	return __builtin_expect(program->file_ops & rule_ops_of_file(ops), 0);
 }
 
 /* Beside the ops of a question: where the name is there, the call does nothing, and fails.  No bit
@@ -111,6 +137,7 @@ void rule_ops_of_rename(unsigned flags, uint32_t *ret_old, uint32_t *ret_new);
 struct rule_question {
 	uint32_t ops;     /* enum rule_op: all that the call would do to this path; RULE_ONLY_NEW */
 	const char *path; /* absolute, normalized (path_normalize()) */
+	bool denies;      /* only rules that deny are asked */
 };
 
 /* What the rules say. */
@@ -128,6 +155,18 @@ struct rule_answer {
  * the time of reading the path once; for others in proportion to the globs.  No system call. */
 void rule_judge(const struct segment *segment, const struct rule_program *program,
 		const struct rule_question *question, struct rule_answer *ret_answer);
+
+/* rule_judge_file(): the same of a file that rules mean by one of its names.  ops: READ, WRITE.
+ * rules: bits.  False: none of them denies that; ret_answer is not set then. */
+bool rule_judge_file(const struct segment *segment, const struct rule_program *program,
+		     uint32_t ops, uint64_t rules, struct rule_answer *ret_answer);
+
+/* rule_meaning(): which of the program's rules that deny mean a path: bits.  No system call. */
+uint64_t rule_meaning(const struct segment *segment, const struct rule_program *program,
+		      const char *path);
+
+/* rule_excepting(): which of these rules except a path: bits. */
+uint64_t rule_excepting(const struct segment *segment, uint64_t rules, const char *path);
 
 /* rule_complete(): the answer, where rule_judge() needed a lookup.
  *

@@ -53,6 +53,17 @@ void process_end_run(const struct segment *segment, uint32_t run)
 	}
 }
 
+bool process_is_only_run(const struct segment *segment)
+{
+	for (int i = 0; i < SEGMENT_RUNS; i++) {
+		uint32_t pid = run_pid(
+			__atomic_load_n(&segment->header->runs[i], __ATOMIC_RELAXED));
+		if (pid && pid != (uint32_t)sys_getpid() && !is_ended(pid))
+			return false;
+	}
+	return true;
+}
+
 bool process_run_lives(const struct segment *segment, const struct context *context)
 {
 	uint32_t run = context->flags >> CONTEXT_RUN_SHIFT << CONTEXT_RUN_SHIFT;

@@ -20,6 +20,9 @@ uint32_t process_begin_run(const struct segment *segment);
 /* process_end_run(): it ends: what goes on below is not answered any more. */
 void process_end_run(const struct segment *segment, uint32_t run);
 
+/* process_is_only_run(): does no other `seen run` of the session live? */
+bool process_is_only_run(const struct segment *segment);
+
 /* process_run_lives(): does the run live that the context belongs to?  True where that is not
  * known. Reads /proc, once. */
 bool process_run_lives(const struct segment *segment, const struct context *context);

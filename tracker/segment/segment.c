@@ -26,6 +26,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_UNREPORTED] = sizeof(struct unreported_slot),
 	[TABLE_KEPT] = sizeof(uint64_t),
 	[TABLE_KNOWN] = sizeof(uint64_t),
+	[TABLE_PROTECTED] = sizeof(struct protected_slot),
 };
 
 enum {

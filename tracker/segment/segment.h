@@ -3,7 +3,7 @@
  *
  *	header | paths | notes | settings | text area | processes | scopes | captures | commands |
  *	files | inodes | deliveries | baselines | parts | instructions | their directories |
- *	remembered | unreported | kept | arena
+ *	remembered | unreported | kept | known | protected | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -25,7 +25,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 13,
+	SEGMENT_VERSION = 14,
 	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
@@ -58,6 +58,7 @@ enum segment_table {
 	TABLE_UNREPORTED,
 	TABLE_KEPT,
 	TABLE_KNOWN,
+	TABLE_PROTECTED,
 	TABLE_COUNT,
 };
 
@@ -156,7 +157,8 @@ struct segment_header {
 	uint64_t undo_copied;
 	uint64_t undo_part_bytes; /* any, by atomic add: kept since the part began, about */
 	uint64_t undo_moves; /* any, by atomic add: how often a directory was moved or removed */
-	uint64_t reserved[1];
+	/* any, by atomic add: files in TABLE_PROTECTED */
+	uint64_t protects;
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

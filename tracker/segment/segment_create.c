@@ -19,6 +19,7 @@ enum {
 	HALVINGS_MAX = 8,            /* how often segment_create() tries again smaller */
 	INSTRUCTIONS_OF_A_SCOPE = 4, /* that there is room for, were all scopes in use */
 	INSTRUCTION_DIRECTORIES = 2048,
+	PROTECTED_MAX = 4096,
 };
 
 static uint64_t aligned(uint64_t bytes)
@@ -45,6 +46,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_UNREPORTED] = UNREPORTED_MAX,
 		[TABLE_KEPT] = settings->session_files * 2,
 		[TABLE_KNOWN] = 8192, /* one for 2 KiB of a part of the packs */
+		[TABLE_PROTECTED] = PROTECTED_MAX,
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
 				  header->contents_path_bytes + header->undo_path_bytes) +

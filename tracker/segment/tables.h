@@ -426,6 +426,17 @@ struct unreported_slot {
 	uint32_t kept;         /* `before` is in the content store */
 };
 
+/* A file that rules keep from programs (protected.h).  Any process claims a free slot by
+ * compare-and-swap, fills it in and publishes it; then `creation_ns` and `rules` by atomic stores. */
+struct protected_slot {
+	uint64_t state; /* enum protected_state */
+	uint64_t dev, ino;
+	uint64_t creation_ns; /* 0: the file system does not say */
+	uint64_t rules;       /* bits: indices into settings.rules */
+};
+
+enum protected_state { PROTECTED_FREE, PROTECTED_CLAIMED, PROTECTED_NOTED };
+
 enum { UNREPORTED_MAX = 64 }; /* a bit each in the header's word */
 
 /* How tables of pairs begin (pair.h). */
@@ -450,6 +461,7 @@ _Static_assert(sizeof(struct instruction_directory_slot) == 16,
 	       "instruction_folder_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct remembered_slot) == 152,
 	       "remembered_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct protected_slot) == 40, "protected_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct unreported_slot) == 64,
 	       "unreported_slot is part of the segment's ABI");
 
