@@ -12,6 +12,15 @@
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
+/* Ends by exit_group(8). */
+static const char STATIC[] =
+#if defined(__x86_64__)
+	"void _start(void) { __asm__ volatile(\"syscall\" : : \"a\"(231L), \"D\"(8L)); }\n";
+#else
+	"void _start(void) { register long n __asm__(\"x8\") = 94, a __asm__(\"x0\") = 8;"
+	" __asm__ volatile(\"svc 0\" : : \"r\"(n), \"r\"(a)); }\n";
+#endif
+
 /* What a program that opens, reads, writes and ends needs; every other call kills it. */
 static void kill_others(void)
 {
@@ -24,8 +33,13 @@ static void kill_others(void)
 		ALLOW(newfstatat),
 		ALLOW(exit_group),
 		ALLOW(brk),
+#if defined(SYS_rename)
 		ALLOW(rename),
 		ALLOW(unlink),
+#else
+		ALLOW(renameat),
+		ALLOW(unlinkat),
+#endif
 		ALLOW(execve),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
@@ -66,10 +80,7 @@ int main(void)
 		skip("the kernel has no seccomp");
 
 	/* A program that needs no other call; "exec" is exit 1 where none can be built. */
-	write_file(
-		"static.c",
-		"void _start(void) { __asm__ volatile(\"syscall\" : : \"a\"(231L), \"D\"(8L)); }\n",
-		0644);
+	write_file("static.c", STATIC, 0644);
 	(void)quietly("gcc -nostdlib -static -o static static.c");
 
 	pid_t child = fork_flushed();
