@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/executable.h"
+#include "cli/session/session.h"
 #include "config/rules.h"
 #include "config/value.h"
 #include "tracker/path/path.h"
@@ -25,6 +26,10 @@ static const char REFUSED_PRIVILEGES[] =
 static const char LOST_PRIVILEGES[] = "the command would gain privileges (setuid), and does not "
 				      "below the supervisor; --via preload "
 				      "leaves them to it";
+
+static const char LEFT_OUT[] = "lib/seen/libseen.so is not beside this program: the supervisor "
+			       "alone observes, which knows no "
+			       "results, reads or writes (--via supervise: without this line)";
 
 const char *via_name(enum session_via ways)
 {
@@ -155,8 +160,14 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 	char missing[PATH_MAX];
 	int count = chain ? executable_chain(words[0], chain, missing) : 0;
 
+	char library[PATH_MAX];
+	bool is_left_out = is_auto && session_library(library, sizeof(library)) < 0;
 	if (!is_auto) {
 		(void)snprintf(via.reason, sizeof(via.reason), "set by %s", said->origin);
+	} else if (is_left_out) {
+		via.ways = SESSION_VIA_SUPERVISE;
+		via.note = LEFT_OUT;
+		(void)snprintf(via.reason, sizeof(via.reason), "there is no library");
 	} else if (rule_wants_both(&via)) {
 		via.ways = SESSION_VIA_BOTH;
 	} else if (count > 0 && file_wants_both(chain, count, &via)) {
@@ -188,7 +199,7 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 	} else {
 		via.weakness = "by --via preload, what the library cannot be in is not seen";
 	}
-	via.at_exec = is_auto && !via.rule;
+	via.at_exec = is_auto && !via.rule && !is_left_out;
 	free(chain);
 	*ret_via = via;
 }

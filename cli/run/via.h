@@ -54,6 +54,7 @@ const struct config_rule *via_denying_rule(const struct config *config);
  * where one of its program files is static, of musl, of another architecture, Go or Bun; not where
  * the command gains privileges that it would lose below the supervisor.  Else the library alone; also
  * where the supervisor cannot be had.
+ * Where the library is not beside this program, as in a static build: the supervisor alone.
  * Prints nothing. */
 void via_choose(const struct config *config, char *const words[], int (*supported)(void),
 		struct via *ret_via);

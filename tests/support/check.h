@@ -27,7 +27,8 @@ extern char **environ;
 /* For systems on which it has no name: the same text for the same error is enough here. */
 static inline const char *strerrorname_np(int error)
 {
-	return error == 0 || strncmp(strerror(error), "Unknown error", 13) != 0 ? strerror(error) : NULL;
+	return error == 0 || strncmp(strerror(error), "Unknown error", 13) != 0 ? strerror(error)
+										: NULL;
 }
 
 static inline const char *sigabbrev_np(int signal)
