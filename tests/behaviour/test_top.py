@@ -90,7 +90,7 @@ class InTmux(TopInTmux):
         screen = self.shows(r"PID +ROLE +READS")
         self.assertRegex(self.line(screen, r"fake_agent|python3"), r"\d+ agent +\d+ +(\d+|-) .* runs +")
         self.keys("3")
-        screen = self.shows(r"UTC +EVENT")
+        screen = self.shows(r"TIME +EVENT")
         self.line(screen, r"^ \d\d:\d\d:\d\d guarded .*stale\.txt  warned: stale, kept")
         self.line(screen, r"notice .*notes\.txt  [\d,]+ bytes not given again")
         self.keys("Tab")
@@ -535,7 +535,7 @@ class Large(TopInTmux):
         self.shows(r"^ +\d+[smhd] +\d", 5)  # rows
         print("rows after %.1f s" % (time.monotonic() - begin))
         self.keys("3")
-        self.shows(r"UTC +EVENT", 5)
+        self.shows(r"TIME +EVENT", 5)
         self.hides("reading the journal")
         print("read after %.1f s" % (time.monotonic() - begin))
 
