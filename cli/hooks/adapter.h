@@ -41,10 +41,10 @@ struct hook_event {
 
 enum hook_tool_kind {
 	HOOK_TOOL_OTHER,
-	HOOK_TOOL_READ,  /* gives a file */
-	HOOK_TOOL_EDIT,  /* changes parts of a file */
-	HOOK_TOOL_WRITE, /* writes a file anew */
-	HOOK_TOOL_SHELL, /* runs a command */
+	HOOK_TOOL_READ,   /* gives a file */
+	HOOK_TOOL_EDIT,   /* changes parts of a file */
+	HOOK_TOOL_WRITE,  /* writes a file anew */
+	HOOK_TOOL_SHELL,  /* runs a command */
 	HOOK_TOOL_SEARCH, /* searches or lists files */
 };
 
