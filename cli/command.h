@@ -40,6 +40,7 @@
 	COMMAND(verify, "is the journal as sealed", 0) \
 	COMMAND(sessions, "the sessions on disk", 0) \
 	COMMAND(gc, "remove old sessions", 0) \
+	COMMAND(learn, "a policy of what sessions did", 0) \
 	COMMAND(config, "settings and their sources", 0) \
 	COMMAND(doctor, "what would be observed", 0) \
 	COMMAND(session, "print the directory of a session, created if it is new", 1) \

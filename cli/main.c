@@ -14,6 +14,7 @@
  * 	replay/       replay, a file for each format of transcripts
  * 	report/       report: gathered by report.c, written by report_print.c, report_json.c, report_html.c
  * 	top/          top
+ * 	learn/        learn
  * 	confine/      what the kernel is to keep from a run
  *
  * 	../shim/preload/   the library inside the agent's processes

@@ -119,7 +119,7 @@ static int warn(struct reading *reading, const char *what, unsigned line)
 }
 
 /* Another rule of this file, or that of its user's by that name. */
-static int begin_rule(struct reading *reading, unsigned line)
+static int start_rule(struct reading *reading, unsigned line)
 {
 	struct config *config = reading->config;
 	const struct config_value *action = config_value(config, OPTION_rules_ignore_files);
@@ -218,7 +218,7 @@ static int add_line(struct reading *reading, const char *line, unsigned number)
 		return add_except(reading, glob, origin);
 	if (!reading->rule || reading->excepts) {
 		bool is_first = !reading->rule;
-		int error = begin_rule(reading, number);
+		int error = start_rule(reading, number);
 		if (error < 0)
 			return error;
 		if (is_first)

@@ -20,7 +20,7 @@ LAYERS = (
     "tracker/sys", "tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer",
     "tracker/guard",
     "shim/call", "shim/start", "shim/keep", "shim/preload", "shim/supervise",
-    "cli/base", "cli/screen", "cli/session", "cli/journal", "cli/agents", "cli/enable", "cli/files", "cli/undo", "cli/hooks", "cli/export", "cli/replay", "cli/report", "cli/attest", "cli/top", "cli/confine",
+    "cli/base", "cli/screen", "cli/session", "cli/journal", "cli/agents", "cli/enable", "cli/files", "cli/undo", "cli/hooks", "cli/export", "cli/replay", "cli/report", "cli/attest", "cli/top", "cli/confine", "cli/learn",
     "cli/run", "cli",
 )
 # A layer above that may not be used all the same.

@@ -1,0 +1,390 @@
+/* What sessions touched: see learned.h. */
+#include "cli/learn/learned.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/value.h"
+#include "tracker/guard/rule.h"
+#include "tracker/path/path.h"
+
+enum { DIGITS_MAX = 2 }; /* more of them in a row are a number that changes */
+
+int learned_init(const struct config *config, struct learned *ret_learned)
+{
+	const char *scratch = getenv("TMPDIR");
+
+	*ret_learned = (struct learned){ .home = config_home(config) };
+	if (!scratch || scratch[0] != '/' || !scratch[1])
+		return 0;
+	ret_learned->scratch = strdup(scratch);
+	return ret_learned->scratch ? 0 : -ENOMEM;
+}
+
+void learned_destroy(struct learned *learned)
+{
+	for (size_t use = 0; use < LEARNED_USES; use++) {
+		for (size_t i = 0; i < learned->counts[use]; i++) {
+			free(learned->places[use][i].glob);
+			free(learned->places[use][i].path);
+		}
+		free(learned->places[use]);
+	}
+	tdestroy(learned->directories, free);
+	free(learned->workspace);
+	free(learned->scratch);
+	*learned = (struct learned){ .home = NULL };
+}
+
+/* ---- places ---- */
+
+/* What a path comes to. */
+struct place {
+	enum learned_kind kind;
+	size_t bytes;       /* of the path that is the place */
+	const char *prefix; /* what stands in the glob for the first `skipped` bytes of it */
+	size_t skipped;
+	bool is_pattern; /* a `*` follows */
+};
+
+/* What follows a directory: NULL: the path is neither it nor below. */
+static const char *behind(const char *path, const char *directory)
+{
+	size_t bytes = directory ? strlen(directory) : 0;
+
+	while (bytes > 1 && directory[bytes - 1] == '/')
+		bytes--;
+	return bytes > 1 && strncmp(path, directory, bytes) == 0 &&
+			       (path[bytes] == '/' || !path[bytes])
+		       ? path + bytes
+		       : NULL;
+}
+
+/* How many bytes of a path are its first components. */
+static size_t components(const char *path, int count)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < count && path[bytes]; i++)
+		bytes += 1 + strcspn(path + bytes + 1, "/");
+	return bytes;
+}
+
+/* Where a number begins that may be another one in the next run; the length: nowhere. */
+static size_t stable_bytes(const char *name, size_t length)
+{
+	size_t digits = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		digits = isdigit((unsigned char)name[i]) ? digits + 1 : 0;
+		if (digits > DIGITS_MAX)
+			return i + 1 - digits;
+	}
+	return length;
+}
+
+static struct place place_in_home(const char *path, const char *rest)
+{
+	static const char *const CACHES[] = { "/.cache/", "/.local/state/" };
+	static const char *const SHARED[] = { "/.local/share/", "/.config/", "/.local/lib/" };
+	struct place place = { .kind = LEARNED_HOME,
+			       .prefix = "~",
+			       .skipped = (size_t)(rest - path) };
+	size_t bytes = components(rest, 1);
+
+	for (size_t i = 0; i < sizeof(CACHES) / sizeof(CACHES[0]); i++)
+		if (strncmp(rest, CACHES[i], strlen(CACHES[i])) == 0) {
+			place.kind = LEARNED_CACHE;
+			bytes = components(rest, i ? 3 : 2);
+		}
+	for (size_t i = 0; i < sizeof(SHARED) / sizeof(SHARED[0]); i++)
+		if (strncmp(rest, SHARED[i], strlen(SHARED[i])) == 0)
+			bytes = components(rest,
+					   SHARED[i][1] == '.' && SHARED[i][2] == 'c' ? 2 : 3);
+	if (!rest[bytes]) {
+		size_t stable = stable_bytes(rest, bytes);
+		place.is_pattern = stable < bytes;
+		bytes = stable;
+	}
+	place.bytes = place.skipped + bytes;
+	return place;
+}
+
+static struct place place_elsewhere(enum learned_use use, const char *path)
+{
+	static const char *const SYSTEM[] = { "/usr", "/etc",  "/lib",  "/lib32", "/lib64",
+					      "/bin", "/sbin", "/proc", "/sys",   "/dev",
+					      "/run", "/nix",  "/opt",  "/snap",  NULL };
+	static const char *const SCRATCH[] = { "/tmp", "/var/tmp", "/dev/shm", NULL };
+
+	for (size_t i = 0; SCRATCH[i]; i++)
+		if (behind(path, SCRATCH[i]))
+			return (struct place){ .kind = LEARNED_SCRATCH,
+					       .bytes = strlen(SCRATCH[i]) };
+	for (size_t i = 0; SYSTEM[i]; i++) {
+		bool is_device = strcmp(SYSTEM[i], "/dev") == 0 || strcmp(SYSTEM[i], "/proc") == 0;
+		if (behind(path, SYSTEM[i]) && (use != LEARNED_WRITE || is_device))
+			return (struct place){ .kind = LEARNED_SYSTEM, .bytes = strlen(SYSTEM[i]) };
+	}
+	const char *slash = strrchr(path, '/');
+	size_t directory = slash > path ? (size_t)(slash - path) : strlen(path);
+	return (struct place){ .kind = LEARNED_ELSEWHERE,
+			       .bytes = use == LEARNED_WRITE ? directory : components(path, 2) };
+}
+
+/* Lies a directory at or below the first bytes of a path? */
+static bool covers(const char *path, size_t bytes, const char *directory)
+{
+	return directory && strncmp(path, directory, bytes) == 0 &&
+	       (directory[bytes] == '/' || !directory[bytes]);
+}
+
+/* A place holds neither the home directory nor the workspace: it would allow all of them. */
+static struct place narrowed(const struct learned *learned, const char *path, struct place place)
+{
+	while (path[place.bytes] && (covers(path, place.bytes, learned->home) ||
+				     covers(path, place.bytes, learned->workspace)))
+		place.bytes += components(path + place.bytes, 1);
+	return place;
+}
+
+static struct place place_of(const struct learned *learned, enum learned_use use, const char *path)
+{
+	const char *rest;
+
+	if ((rest = behind(path, learned->workspace)))
+		return (struct place){ .kind = LEARNED_WORKSPACE,
+				       .bytes = (size_t)(rest - path),
+				       .prefix = ".",
+				       .skipped = (size_t)(rest - path) };
+	if ((rest = behind(path, learned->home)) && *rest)
+		return place_in_home(path, rest);
+	if ((rest = behind(path, learned->scratch)))
+		return (struct place){ .kind = LEARNED_SCRATCH,
+				       .bytes = (size_t)(rest - path),
+				       .prefix = "$TMPDIR",
+				       .skipped = (size_t)(rest - path) };
+	return narrowed(learned, path, place_elsewhere(use, path));
+}
+
+/* The place as a rule's glob; NULL: no memory. */
+static char *glob_of(const struct place *place, const char *path)
+{
+	size_t prefix = place->prefix ? strlen(place->prefix) : 0;
+	char *glob = malloc(prefix + 2 * place->bytes + 2), *at = glob;
+
+	if (!glob)
+		return NULL;
+	memcpy(at, place->prefix ? place->prefix : "", prefix);
+	at += prefix;
+	for (size_t i = place->skipped; i < place->bytes; i++) {
+		bool is_blank = isspace((unsigned char)path[i]) || path[i] == ';';
+		if (strchr("*?[\\", path[i]))
+			*at++ = '\\';
+		*at++ = is_blank ? '?' : path[i];
+	}
+	if (place->is_pattern)
+		*at++ = '*';
+	*at = '\0';
+	return glob;
+}
+
+static struct learned_place *find_place(struct learned *learned, enum learned_use use,
+					const char *glob)
+{
+	for (size_t i = 0; i < learned->counts[use]; i++)
+		if (strcmp(learned->places[use][i].glob, glob) == 0)
+			return &learned->places[use][i];
+	return NULL;
+}
+
+static int append_place(struct learned *learned, enum learned_use use, const struct place *place,
+			char *glob, const char *path)
+{
+	if (learned->counts[use] == learned->capacities[use]) {
+		size_t capacity = learned->capacities[use] * 2 + 32;
+		struct learned_place *places = realloc(learned->places[use],
+						       capacity * sizeof(*places));
+		if (!places)
+			return -ENOMEM;
+		learned->places[use] = places;
+		learned->capacities[use] = capacity;
+	}
+	char *whole = place->is_pattern ? NULL : strndup(path, place->bytes);
+	if (!whole && !place->is_pattern)
+		return -ENOMEM;
+	learned->places[use][learned->counts[use]++] = (struct learned_place){
+		.glob = glob, .path = whole, .kind = place->kind
+	};
+	return 0;
+}
+
+static int compare_text(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+/* Counts the directory of a path, once. */
+static int note_directory(struct learned *learned, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory = strndup(path, slash > path ? (size_t)(slash - path) : 1);
+	void *found = directory ? tsearch(directory, &learned->directories, compare_text) : NULL;
+
+	if (!found) {
+		free(directory);
+		return -ENOMEM;
+	}
+	if (*(char **)found != directory)
+		free(directory);
+	else
+		learned->directory_count++;
+	return 0;
+}
+
+static int note_access(struct learned *learned, enum learned_use use, const char *path)
+{
+	if (!path || path[0] != '/')
+		return 0;
+	const struct place place = place_of(learned, use, path);
+	char *glob = glob_of(&place, path);
+	if (!glob)
+		return -ENOMEM;
+	struct learned_place *found = find_place(learned, use, glob);
+	int error = found ? 0 : append_place(learned, use, &place, glob, path);
+	if (found || error < 0)
+		free(glob);
+	if (error == 0) {
+		found = found ? found : &learned->places[use][learned->counts[use] - 1];
+		found->accesses++;
+		learned->accesses++;
+		error = note_directory(learned, path);
+	}
+	return error;
+}
+
+/* What every program touches, by its loader and its libc, also where no record tells it. */
+static int note_base(struct learned *learned)
+{
+	static const struct {
+		enum learned_use use;
+		const char *path;
+	} BASE[] = {
+		{ LEARNED_READ, "/usr" }, { LEARNED_READ, "/lib" },  { LEARNED_READ, "/lib64" },
+		{ LEARNED_READ, "/etc" }, { LEARNED_READ, "/proc" }, { LEARNED_READ, "/dev" },
+		{ LEARNED_READ, "/sys" }, { LEARNED_WRITE, "/dev" }, { LEARNED_WRITE, "/proc" },
+		{ LEARNED_EXEC, "/usr" }, { LEARNED_EXEC, "/bin" },  { LEARNED_EXEC, "/sbin" },
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(BASE) / sizeof(BASE[0]) && error == 0; i++) {
+		const struct place place = place_of(learned, BASE[i].use, BASE[i].path);
+		char *glob = glob_of(&place, BASE[i].path);
+		if (glob && find_place(learned, BASE[i].use, glob)) {
+			free(glob);
+			continue;
+		}
+		error = glob ? append_place(learned, BASE[i].use, &place, glob, BASE[i].path)
+			     : -ENOMEM;
+		if (error < 0)
+			free(glob);
+	}
+	return error;
+}
+
+/* ---- events ---- */
+
+static int note_open(struct learned *learned, const struct event *event)
+{
+	uint32_t ops = rule_ops_of_open((int)event->entry->record.flags);
+	int error = 0;
+
+	if (ops & (RULE_READ | RULE_LIST))
+		error = note_access(learned, LEARNED_READ, event->resolved);
+	if (error == 0 && (ops & (RULE_WRITE | RULE_CREATE)))
+		error = note_access(learned, LEARNED_WRITE, event->resolved);
+	return error;
+}
+
+static int note_event(struct learned *learned, const struct event *event)
+{
+	int error = 0;
+
+	if (event->op == JOURNAL_UNOBSERVED)
+		learned->unobserved += event->entry->record.count ? event->entry->record.count : 1;
+	if (event->error || !event->entry)
+		return 0;
+	switch (event->op) {
+	case JOURNAL_OPEN:
+		return note_open(learned, event);
+	case JOURNAL_LIST:
+		return note_access(learned, LEARNED_READ, event->resolved);
+	case JOURNAL_START:
+		return note_access(learned, LEARNED_EXEC, event->executable);
+	case JOURNAL_EXEC:
+		return event->path && strchr(event->path, '/')
+			       ? note_access(learned, LEARNED_EXEC, event->resolved)
+			       : 0;
+	case JOURNAL_RENAME:
+	case JOURNAL_LINK:
+		error = note_access(learned, LEARNED_WRITE, event->other_resolved);
+		return error == 0 ? note_access(learned, LEARNED_WRITE, event->resolved) : error;
+	case JOURNAL_CREATE:
+	case JOURNAL_DELETE:
+	case JOURNAL_SYMLINK:
+	case JOURNAL_TRUNCATE:
+	case JOURNAL_METADATA:
+		return note_access(learned, LEARNED_WRITE, event->resolved);
+	default:
+		return 0;
+	}
+}
+
+int learned_read(struct learned *learned, const char *journal)
+{
+	struct events *events = NULL;
+	struct event event;
+	int error = events_open(journal, false, &events);
+	const char *workspace = error == 0 ? events_workspace(events) : NULL;
+
+	if (error == 0 && workspace && learned->workspace &&
+	    strcmp(workspace, learned->workspace) != 0)
+		error = -EXDEV;
+	if (error == 0 && workspace && !learned->workspace &&
+	    !(learned->workspace = strdup(workspace)))
+		error = -ENOMEM;
+	for (enum events_found found = EVENTS_UNDONE; error == 0 && found != EVENTS_END;) {
+		found = events_next(events, &event);
+		if (found == EVENTS_UNDONE)
+			events_pass(events);
+		else if (found == EVENTS_EVENT)
+			error = note_event(learned, &event);
+	}
+	events_close(events);
+	learned->sessions += error == 0;
+	return error == 0 ? note_base(learned) : error;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct learned_place *one = left, *other = right;
+
+	if (one->kind != other->kind)
+		return one->kind < other->kind ? -1 : 1;
+	if (one->accesses != other->accesses)
+		return one->accesses < other->accesses ? -1 : 1;
+	return strcmp(one->glob, other->glob);
+}
+
+void learned_sort(struct learned *learned)
+{
+	for (size_t use = 0; use < LEARNED_USES; use++)
+		if (learned->counts[use])
+			qsort(learned->places[use], learned->counts[use],
+			      sizeof(*learned->places[use]), compare_places);
+}
