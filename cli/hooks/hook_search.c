@@ -32,7 +32,7 @@ static const json_t *output_of(const struct hook_input *input)
 	return json_is_string(output) && json_string_length(output) ? output : NULL;
 }
 
-/* What was asked, where, and what came of it. */
+/* What was asked, where, and its result. */
 static struct version identify(const struct search *search)
 {
 	const char *const texts[] = { search->input->tool, search->input->directory,

@@ -270,6 +270,10 @@ write("f", 50); runs("cat f"); outside("f", "l0\n" * 60, "w"); reads("f", 3, 4);
 
 
 class Edits(Answers):
+    def setUp(self):
+        super().setUp()
+        (self.work / "theirs").write_text("words\n" * 90)
+
     def test_agents_own_reads(self):
         """An agent that reads a changed file by itself: its model knows what it was given."""
         own, stub, after, again = self.play(r'''
@@ -281,6 +285,17 @@ reads("a", response=stub); out.append(edit("a")); reads("a", response=stub)
 ''')
         self.assertIn("was modified since you last read it", own)
         self.assertEqual((stub, after, again), ("diff", None, "text"))
+
+    def test_never_given(self):
+        """What the agent itself read was not read by its model."""
+        own, given = self.play(r'''
+import time
+hook("PreToolUse", "Other")
+open("theirs").read(); time.sleep(0.6); out.append(edit("theirs", "Write", content="x"))
+read("theirs"); out.append(edit("theirs", "Write", content="x"))
+''', "--read-before-write", "deny")
+        self.assertIn("has not been read yet", own)
+        self.assertIsNone(given)
 
     def test_read_while_it_changed(self):
         """What the tool gave is no version that is there: the model does not know the one that is."""

@@ -253,6 +253,20 @@ bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file
 	       version_equal(&slot.recent, version);
 }
 
+bool baseline_is_read(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+{
+	struct baseline_slot slot;
+	struct version version;
+	const struct version *known = pair_read(segment, &BASELINES, scope_id, file_key, &slot)
+					      ? known_at(segment, &slot, sys_boottime_ns())
+					      : NULL;
+
+	if (known && ((known == &slot.known && slot.is_given) ||
+		      !(scope_flags(segment, scope_id) & SCOPE_READS_REPORTED)))
+		return true;
+	return baseline_of(segment, BASELINE_SESSION, file_key, &version);
+}
+
 void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
 	struct baseline_slot copy;

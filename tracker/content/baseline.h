@@ -82,6 +82,11 @@ void baseline_adopt(const struct segment *segment, bool is_other_boot);
 bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 const struct version *version);
 
+/* baseline_is_read(): is the scope's baseline what its model has, as far as is known?  Where the agent's
+ * hook has what its read tool gives, only that, and what commands gave; not what the agent read by
+ * itself. */
+bool baseline_is_read(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
+
 /* baseline_forget(): the scope has none of this file any more; 0: no scope. */
 void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 

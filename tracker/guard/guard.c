@@ -190,9 +190,11 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 		answer->reason = GUARD_FRESH;
 		answer->knows |= GUARD_KNEW;
 		/* A write tool's in-process read, right before it writes, is not the one that is
-		 * asked for. */
-		if (!is_session_version && !has_baseline && answer->kind != GUARD_APPENDS &&
-		    has_to_read(segment, writer))
+		 * asked for; nor is one by which an agent informs itself. */
+		if (!is_session_version && answer->kind != GUARD_APPENDS &&
+		    has_to_read(segment, writer) &&
+		    !(has_baseline &&
+		      baseline_is_read(segment, writer->scope_id, answer->file_key)))
 			answer->reason = GUARD_UNREAD;
 	} else if (file->writer) {
 		answer->reason = GUARD_UNFINISHED;

@@ -156,7 +156,9 @@ Test(baseline, own_reads_move_nothing_that_hooks_report)
 	read_it(scope, &V2);
 	clock_now_ns += 300 * MS;
 	cr_assert_eq(at(scope), 2);
+	cr_assert(!baseline_is_read(&world.segment, scope, key));
 	given(scope, &V2);
+	cr_assert(baseline_is_read(&world.segment, scope, key));
 	read_it(scope, &V3);
 	clock_now_ns += 5000 * MS;
 	cr_assert_eq(at(scope), 2);
@@ -166,6 +168,7 @@ Test(baseline, own_reads_move_nothing_that_hooks_report)
 	read_it(other, &V2);
 	clock_now_ns += 300 * MS;
 	cr_assert_eq(at(other), 2);
+	cr_assert(baseline_is_read(&world.segment, other, key));
 }
 
 Test(baseline, the_only_read_is_known_though_it_is_young)
