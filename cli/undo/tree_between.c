@@ -32,7 +32,10 @@ static bool is_written_on(const struct tree_walk *walk, const struct tree_record
 {
 	const struct tree_inode *inode = tree_inode_find(walk, &record->before);
 
-	return inode && inode->closed && inode->closed->boundary == record->boundary;
+	const struct tree_record *closed = inode ? inode->closed : NULL;
+
+	/* one that had it open when a boundary was passed had it open before */
+	return closed && (closed->kind == PACK_CONTENT || closed->boundary == record->boundary);
 }
 
 /* As far as stamps tell. */
@@ -143,7 +146,7 @@ static void note_closed(const struct tree_walk *walk, const struct tree_record *
 	if (record->kind == PACK_AFTER || record->kind == PACK_OPEN)
 		inode->closed = record;
 	else if (record->kind == PACK_CONTENT)
-		inode->closed = NULL;
+		inode->closed = record->flags & PACK_SHARED ? record : NULL;
 }
 
 int tree_between_found(struct tree_walk *walk, const struct tree_record *record,

@@ -26,7 +26,8 @@ struct tree_inode {
 	bool is_linked;                /* an undo gave it another name later: that set ctime */
 	const struct tree_record *left_content; /* an AFTER with the content of `left`; NULL: none */
 	const struct tree_record *
-		closed; /* the next later AFTER or OPEN of a writer; NULL: none since its content changed */
+		closed; /* the next later record of a writer that has, or had, it open: AFTER, OPEN, CONTENT that
+			 * is SHARED; NULL: none since its content was kept */
 	struct tree_node
 		*edited; /* tree_between.c: `external`, unless an older record says otherwise */
 	const struct pack_state *edited_at,

@@ -183,11 +183,11 @@ static bool keep_places(const struct supervision *supervision, struct target *ta
 	bool moves = call->operation == OPERATION_RENAME;
 	char *from = moves ? path_of(supervision->segment, place) : NULL;
 	char *to = moves ? path_of(supervision->segment, other) : NULL;
-	if (from && to)
-		written_moves(supervision->segment, from, to, call->flags & RENAME_EXCHANGE);
-	free(to);
 	more.other = from;
 	keep_call_made(&keeper, call);
+	if (from && to && call->kept.place_1) /* else it will fail */
+		written_moves(supervision->segment, from, to, call->flags & RENAME_EXCHANGE);
+	free(to);
 	if (call->kept.moves)
 		keep_directory_moved(keeper.segment);
 	bool has_kept = call->kept.place_1 || call->kept.other_place_1 || call->kept.stamps ||

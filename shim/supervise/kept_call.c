@@ -208,6 +208,9 @@ static void finish_failed(const struct keeper *keeper, struct kept_call *kept)
 	/* What was not made is not there in any case, and may have been removed since. */
 	if (kept->call.operation == OPERATION_OPEN)
 		written_opens_not(keeper->segment, kept->path);
+	if (kept->call.operation == OPERATION_RENAME && kept->other)
+		written_moves(keeper->segment, kept->path, kept->other,
+			      kept->call.flags & RENAME_EXCHANGE);
 	if (kept->call.operation != OPERATION_OPEN || kept->was.ino) {
 		kept->call.error = -1;
 		keep_call_came_back(keeper, &kept->call);

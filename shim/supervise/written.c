@@ -242,7 +242,7 @@ static void cross_boundary(const struct segment *segment)
 			struct keep_name name = { .name = &by_path, .path = file->path };
 			if (file->opens && file->boundary != boundary &&
 			    state_of(file, &name.state))
-				(void)keep_changing(&keeper, &name, -1, 0);
+				(void)keep_changing(&keeper, &name, -1, PACK_SHARED);
 			file->boundary = boundary;
 		}
 }

@@ -364,6 +364,27 @@ class FoundLater(unittest.TestCase):
         self.assertUndone(before, "--all", "--times")
         self.assertUndone(after, command="redo")
 
+    def test_file_that_is_moved_into_a_directory_while_it_is_open(self):
+        """mv tries to give it the directory's name first."""
+        self.session.write("c", b"before")
+        os.mkdir(self.session.path("e"))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("exec 7>> c; echo a >&7; mv c e; echo b >&7")
+        agent.shell("true")
+        agent.close()
+        self.assertUndone(before, "--all", "--times")
+
+    def test_file_that_a_background_program_has_open_when_the_step_ends(self):
+        self.session.write("c", b"before")
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("echo 1 > c; exec 7>> c; echo a >&7; mv c d; echo b >&7; sleep 0.5 < /dev/null > /dev/null 2>&1 &")
+        agent.shell("true")
+        agent.shell("sleep 0.6")
+        agent.close()
+        self.assertUndone(before, "--all", "--times")
+
     def test_own_action_that_failed_is_no_step(self):
         agent = self.session.agent()
         agent.shell("echo a > a")

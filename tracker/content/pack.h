@@ -127,7 +127,9 @@ enum pack_flags {
 	PACK_EXTERNAL =
 		16, /* `path` is not in the workspace: RENAMED into it, or below what was moved out of it */
 	PACK_OTHER_EXTERNAL = 32, /* the same of `other` */
-	PACK_SHARED = 128,        /* AFTER: a program that was started may still write to it */
+	PACK_SHARED =
+		128, /* AFTER: a program that was started may still write to it; CONTENT: one of the
+			    * session had it open before, and may have written to it */
 	PACK_GOING =
 		256, /* METADATA, ATTRIBUTE: an attribute of what the next record of `path` removes */
 	PACK_CUT = 64, /* a path was longer than PACK_PATH_BYTES_MAX */
