@@ -29,7 +29,7 @@ class Learn(Case):
 
     def test_same_work_passes(self):
         policy = self.learned()
-        for via in ("preload", "both"):
+        for via in ("auto", "both", "supervise"):
             done = self.seen("run", "--config", str(policy), "--fail-on=rule", "--via", via, "--", "bash", "-c", WORK, code=0)
             self.assertEqual(done.stderr, b"")
 
