@@ -13,13 +13,15 @@ TAKES_CAPABILITY = {"handle", "handle-static"}
 BY_CHANCE = {"core", "overlay", "bubblewrap", "race-names", "race-names-static", "race-texts", "race-texts-static"}
 
 
+# One user in the short form.
+TRIED = ways.users() if os.environ.get("SEEN_LONG") else ways.users()[-1:]
+
+
 class Ways(Case):
     def test_each_reads_it_where_no_rule_is(self):
         """What does not read the file without `seen` would prove nothing."""
-        wanted = [way[0] for way in ways.WAYS if way[0] not in BY_CHANCE]
-        for key, read in ways.measure(None).items():
-            if key in wanted:
-                self.assertEqual({user for user in read if not read[user]}, {ways.NOBODY} & set(read) if key in TAKES_CAPABILITY else set(), key)
+        for key, read in ways.measure(None, TRIED, BY_CHANCE).items():
+            self.assertEqual({user for user in read if not read[user]}, set(read) - {0} if key in TAKES_CAPABILITY else set(), key)
 
     def test_there_are_sixty(self):
         self.assertGreaterEqual(len(ways.WAYS), 60)
@@ -31,9 +33,7 @@ class Ways(Case):
         rows = list(page)
         self.assertEqual(rows[:-1], ways.words())
         for column, cells in enumerate(ways.COLUMNS):
-            for key, results in ways.measure(cells).items():
-                if key in BY_CHANCE:
-                    continue
+            for key, results in ways.measure(cells, TRIED, BY_CHANCE).items():
                 said = page[ways.words()[[way[0] for way in ways.WAYS].index(key)]][column]
                 for user, read in results.items():
                     is_read = "read" in said and ("by" not in said or ("by root" in said) == (user == 0))
@@ -41,5 +41,4 @@ class Ways(Case):
 
 
 if __name__ == "__main__":
-    if os.environ.get("SEEN_SOURCE"):
-        unittest.main()
+    unittest.main()

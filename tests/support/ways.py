@@ -264,9 +264,9 @@ class Trial:
             found[way[0]] = out.exists() and self.secret.strip() in out.read_bytes()
         return found, done
 
-    def column(self, options):
+    def column(self, options, skipped):
         """{way: was the file read?} of one column."""
-        found, done = self.run(options, {way[0] for way in WAYS} - INHERITED)
+        found, done = self.run(options, {way[0] for way in WAYS} - INHERITED - set(skipped))
         if done.returncode:
             raise RuntimeError(done.stdout.decode())
         fd = os.open(self.workspace / "inherited/.env", os.O_RDONLY)
@@ -290,13 +290,13 @@ def users():
     return [0, NOBODY] if os.geteuid() == 0 else [os.geteuid()]
 
 
-def measure(column):
-    """{way: {user: was the file read?}}; column: None: without `seen`."""
+def measure(column, tried=None, skipped=()):
+    """{way: {user: was the file read?}}; column: None: without `seen`.  tried: users; None: all."""
     found = {}
-    for user in users():
+    for user in tried or users():
         trial = Trial(user)
         try:
-            for key, read in trial.column(COLUMNS[column] if column else None).items():
+            for key, read in trial.column(COLUMNS[column] if column else None, skipped).items():
                 found.setdefault(key, {})[user] = read
         finally:
             trial.close()
