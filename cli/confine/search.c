@@ -186,6 +186,16 @@ static int fix(struct confine_search *search, const char *path)
 	return confinement_add(search->confinement, path, CONFINE_FIXED);
 }
 
+/* Before the command starts, a socket is an external process's, which could hand a file over. */
+static int close_socket(struct confine_search *search, const char *path)
+{
+	const struct confine_place *above = confinement_above(search->confinement, path);
+
+	return above && strcmp(above->path, path) == 0
+		       ? 0
+		       : confinement_add(search->confinement, path, CONFINE_CLOSED);
+}
+
 /* Is what lies at or below a path walked by its own name, or left out? */
 static bool is_walked(const struct confine_search *search, const char *path)
 {
@@ -231,6 +241,8 @@ static int judge_entry(struct confine_search *search, int directory, const struc
 		type = IFTODT(stat.st_mode);
 	if (in_state && type == DT_DIR)
 		return 0;
+	if (type == DT_SOCK && !in_state)
+		return close_socket(search, path);
 	if (judge_denies(&search->reads, RULE_READ, path)) {
 		error = protect(search, path);
 		if (type == DT_DIR)

@@ -347,18 +347,15 @@ static void free_roots(char **roots)
 	free(roots);
 }
 
-/* Temporary files are many, and hardly a user's own. */
-static bool is_scratch(const struct making *making, const char *path)
+/* Temporary files of all programs are many, and hardly a user's own. */
+static bool is_scratch(const char *path)
 {
 	static const char *const SCRATCH[] = { "/tmp", "/var/tmp", "/var/cache" };
-	char directory[PATH_MAX];
-	const char *named = getenv("TMPDIR");
 
 	for (size_t i = 0; i < sizeof(SCRATCH) / sizeof(SCRATCH[0]); i++)
 		if (strcmp(path, SCRATCH[i]) == 0)
 			return true;
-	return named && realpath(named, directory) && strcmp(path, directory) == 0 &&
-	       (!making->home || strcmp(path, making->home) != 0);
+	return false;
 }
 
 /* The directories that are searched: what is in sight of those in which a user's own files are;
@@ -373,7 +370,7 @@ static char **roots_of(const struct making *making, bool all)
 		const struct confine_place *place = &confinement->places[i];
 		if (!place->is_directory ||
 		    (place->access != CONFINE_WRITABLE && place->access != CONFINE_READABLE) ||
-		    (!all && is_scratch(making, place->path)))
+		    (!all && is_scratch(place->path)))
 			continue;
 		roots[count] = strdup(place->path);
 		if (!roots[count++]) {
@@ -453,6 +450,8 @@ static int search(struct making *making)
 		error = confine_search_absolute(found);
 	if (error == 0)
 		error = except(making, OPTION_confine_read, CONFINE_UNREADABLE);
+	if (error == 0)
+		error = except(making, OPTION_confine_read, CONFINE_CLOSED);
 	confine_search_free(found);
 	free_roots(roots);
 	return error == 0 ? search_aliases(making) : error;

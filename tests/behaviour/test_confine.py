@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -105,6 +106,15 @@ class Unreadable(Confined):
                 process.kill()
         self.assertNotIn(SECRET, said)
         self.assertEqual(said.count("Permission denied"), 5, said)
+
+    def test_socket(self):
+        """An external process behind a socket could hand a file over; one that is named is left."""
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.work / "s"))
+            listener.listen()
+            connect = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"s\")'"
+            self.confined(connect, code=1)
+            self.confined(connect, "-c", "confine.read=./s")
 
     def test_mounts(self):
         """The mounts cannot be undone, nor the file system be seen by another mount; by root of a namespace of its own neither."""

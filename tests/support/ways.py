@@ -33,6 +33,7 @@ NOBODY = 65534
 COLUMNS = {
     "rules, preload": ["--via", "preload", "--best-effort"],
     "rules, both": ["--via", "both"],
+    "confine": ["--confine"],
 }
 NAMESPACES = "unshare -Urm --propagation private"
 
@@ -166,6 +167,7 @@ DRIVER = r'''
 while read -r key; do
 	( cd "$WAYS_DIRECTORY/$key" && timeout -k 1 8 bash "$WAYS_OUT/$key.sh" > "$WAYS_OUT/$key.out" 2> "$WAYS_OUT/$key.err" < /dev/null )
 done < "$1"
+exit 0
 '''
 
 
