@@ -52,7 +52,7 @@ class DevServer(unittest.TestCase):
         """What a step reads and then removes the server may not write in between."""
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         try:
-            agent.shell(command)
+            agent.shell(command + "; echo x >> src/mark")  # each changes something
         finally:
             fcntl.flock(self.lock, fcntl.LOCK_UN)
 
@@ -83,10 +83,9 @@ class DevServer(unittest.TestCase):
                 self.step(agent, command)
             after = self.tree()
             number += count
-            result = self.call("undo", *(("--last",) if count == 1 else ("--since", str(number - count + 1))))
+            self.call("undo", *(("--last",) if count == 1 else ("--since", str(number - count + 1))))
             self.assertEqual(difference(before, self.tree()), [], steps)
-            # where all was the server's by then, nothing was: redo would take an earlier undo back
-            if self.chance.random() < 0.7 and b"undone; `seen redo`" in result.stdout:
+            if self.chance.random() < 0.7:
                 self.call("redo")
                 self.assertEqual(difference(after, self.tree()), [], steps)
         agent.close()
