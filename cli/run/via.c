@@ -161,7 +161,9 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 	int count = chain ? executable_chain(words[0], chain, missing) : 0;
 
 	char library[PATH_MAX];
-	bool is_left_out = is_auto && session_library(library, sizeof(library)) < 0;
+	/* without /proc it is not known, and the supervisor could read no process: run_start.c says so */
+	bool is_left_out = is_auto && session_library(library, sizeof(library)) < 0 &&
+			   access("/proc/self", F_OK) == 0;
 	if (!is_auto) {
 		(void)snprintf(via.reason, sizeof(via.reason), "set by %s", said->origin);
 	} else if (is_left_out) {
