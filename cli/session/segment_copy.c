@@ -57,7 +57,7 @@ static int copy(int fd, size_t size_bytes, struct segment *ret_segment)
 
 int segment_copy_cut(const char *path, bool if_full, struct segment *ret_segment)
 {
-	struct stat stat;
+	struct stat stat = { .st_size = 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int error = fd < 0 || fstat(fd, &stat) < 0 ? -errno : 0;
 

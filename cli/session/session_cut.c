@@ -137,7 +137,7 @@ static int cut(int fd, const struct stat *stat, bool is_leased)
 
 int session_cut(const char *directory)
 {
-	struct stat stat;
+	struct stat stat = { .st_size = 0 };
 	int at = -1;
 	int error = session_open_directory(AT_FDCWD, directory, &at);
 
