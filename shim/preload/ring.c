@@ -77,6 +77,8 @@ void ring_mapped(int fd, const void *address, size_t size_bytes, uint64_t offset
 		__atomic_store_n(&ring->address, (uintptr_t)address, __ATOMIC_RELEASE);
 }
 
+enum { OPERATION_SHUTDOWN = 34 }; /* IORING_OP_SHUTDOWN: linux/io_uring.h has it since 5.11 */
+
 /* What has nothing to do with a file's content or name. */
 static bool is_harmless(unsigned operation)
 {
@@ -95,7 +97,7 @@ static bool is_harmless(unsigned operation)
 	case IORING_OP_SEND:
 	case IORING_OP_RECV:
 	case IORING_OP_EPOLL_CTL:
-	case IORING_OP_SHUTDOWN:
+	case OPERATION_SHUTDOWN:
 		return true;
 	default:
 		return false;
