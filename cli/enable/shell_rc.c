@@ -82,9 +82,9 @@ static const char *find_line(const char *text, size_t *ret_length, bool *ret_is_
 		const char *mark = at + length;
 		size_t bytes = strcspn(mark, "\n");
 		*ret_is_own = bytes == sizeof(OWN_MARK) - 1 && strncmp(mark, OWN_MARK, bytes) == 0;
-		bool is_ours = *ret_is_own ||
-			       (bytes == sizeof(MARK) - 1 && strncmp(mark, MARK, bytes) == 0);
-		if (!is_ours || (at > text && at[-1] != '\n'))
+		bool is_own_line = *ret_is_own ||
+				   (bytes == sizeof(MARK) - 1 && strncmp(mark, MARK, bytes) == 0);
+		if (!is_own_line || (at > text && at[-1] != '\n'))
 			continue;
 		*ret_length = length + bytes;
 		return at;

@@ -167,7 +167,7 @@ class Launchers(Enabling):
             self.seen("disable", "claude", code=0)
 
     def test_one_that_comes_first_later(self):
-        """`nvm use` and `mise activate` put their directory before the launcher: it is said, and functions come before both."""
+        """`nvm use` and `mise activate` put their directory before the launcher: it is reported, and functions come before both."""
         self.seen("enable", "claude", code=0)
         first = f"PATH={self.bin}:$PATH; "
         self.assertIn("NOT wrapped", self.shell(first + "seen enabled"))
@@ -185,16 +185,16 @@ class Launchers(Enabling):
             self.assertEqual(self.runs(), count, words)
 
     def test_project(self):
-        inside, outside = self.work / "inside", self.top / "outside"
-        for path in (inside / "deep", outside):
+        inside, elsewhere = self.work / "inside", self.top / "elsewhere"
+        for path in (inside / "deep", elsewhere):
             path.mkdir(parents=True)
         subprocess.run(["git", "init", "-q"], cwd=inside, check=True)
         self.seen("enable", "--project", "claude", cwd=inside, code=0)
         self.assertTrue((inside / ".claude/settings.json").exists())
-        for place, count in ((outside, 0), (inside, 1), (inside / "deep", 2), (self.work, 2)):
+        for place, count in ((elsewhere, 0), (inside, 1), (inside / "deep", 2), (self.work, 2)):
             self.assertEqual(self.shell(f"cd {place}; claude x"), "real x\n")
             self.assertEqual(self.runs(), count, place)
-        self.seen("disable", "claude", cwd=outside, code=0)
+        self.seen("disable", "claude", cwd=elsewhere, code=0)
         self.assertFalse((inside / ".claude/settings.json").exists())
         self.assertEqual([name for name in self.files() if name != ".bashrc" and "seen.ini" not in name], [])
 
