@@ -82,7 +82,8 @@ static void name_sockets(void)
 	SHOW(bind(socket(AF_UNIX, SOCK_STREAM, 0), address, sizeof(name) + 1));
 	SHOW(bind(socket(AF_UNIX, SOCK_STREAM, 0), NULL, sizeof(name)));
 	SHOW(bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)8, 20));
-	name.sun_path[0] = '\0';
+	(void)snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "messages %d", getpid());
+	name.sun_path[0] = '\0'; /* of no file */
 	SHOW(bind(socket(AF_UNIX, SOCK_STREAM, 0), address, sizeof(name)));
 }
 
