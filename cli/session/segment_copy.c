@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
+#include "tracker/sys/sys.h"
 
 enum { BLOCK_BYTES = 512 /* stat(2), st_blocks */ };
 
@@ -58,8 +59,9 @@ static int copy(int fd, size_t size_bytes, struct segment *ret_segment)
 int segment_copy_cut(const char *path, bool if_full, struct segment *ret_segment)
 {
 	struct stat stat = { .st_size = 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	int error = fd < 0 || fstat(fd, &stat) < 0 ? -errno : 0;
+	/* past the library of an outer run, as segment_map() opens it: no access of the program */
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	int error = fd < 0 ? fd : sys_fstat(fd, &stat);
 
 	/* what is no segment of this user's is refused by segment_map() */
 	if (error == 0 &&
@@ -73,7 +75,7 @@ int segment_copy_cut(const char *path, bool if_full, struct segment *ret_segment
 	if (error == 0)
 		error = copy(fd, (size_t)stat.st_size, ret_segment);
 	if (fd >= 0)
-		(void)close(fd);
+		(void)sys_close(fd);
 	if (error == 0 && if_full)
 		message("no space is left for %s: what a command changes in it is not kept", path);
 	return error;
