@@ -14,8 +14,18 @@
 
 enum { FILE_BYTES_MAX = 4 << 20 };
 
+static const char MADE[] = "# Made by `seen enable`; `seen disable --all` removes it.\n";
 static const char MARK[] = " # seen enable";
 static const char OWN_MARK[] = " # seen enable, file and all"; /* of a file that was not there */
+static const char OPEN_MARK[] = " # seen enable, newline and all"; /* ... that ended without one */
+
+/* The line in a file: where it begins, NULL: it has none, and how long it is with its mark, without
+ * the newline. */
+struct shell_found {
+	const char *at;
+	size_t length;
+	bool is_own, is_open;
+};
 
 int shell_line(char *ret_line, size_t capacity)
 {
@@ -70,35 +80,46 @@ static char *read_file(const char *path, size_t *ret_length, struct stat *ret_st
 	return bytes;
 }
 
-/* The line in a file: where it begins, and how long it is with its mark, without the newline. */
-static const char *find_line(const char *text, size_t *ret_length, bool *ret_is_own)
+static bool is_mark(const char *text, size_t length, const char *mark)
+{
+	return length == strlen(mark) && strncmp(text, mark, length) == 0;
+}
+
+static struct shell_found find_line(const char *text)
 {
 	char line[2 * PATH_MAX + 64];
+	struct shell_found found = { .at = NULL };
 
 	if (shell_line(line, sizeof(line)) < 0)
-		return NULL;
+		return found;
 	size_t length = strlen(line);
 	for (const char *at = text; (at = strstr(at, line)); at += length) {
 		const char *mark = at + length;
 		size_t bytes = strcspn(mark, "\n");
-		*ret_is_own = bytes == sizeof(OWN_MARK) - 1 && strncmp(mark, OWN_MARK, bytes) == 0;
-		bool is_own_line = *ret_is_own ||
-				   (bytes == sizeof(MARK) - 1 && strncmp(mark, MARK, bytes) == 0);
+		found.is_own = is_mark(mark, bytes, OWN_MARK);
+		found.is_open = is_mark(mark, bytes, OPEN_MARK);
+		bool is_own_line = found.is_own || found.is_open || is_mark(mark, bytes, MARK);
 		if (!is_own_line || (at > text && at[-1] != '\n'))
 			continue;
-		*ret_length = length + bytes;
-		return at;
+		found.at = at;
+		found.length = length + bytes;
+		break;
 	}
-	return NULL;
+	return found;
 }
 
-static bool has_line(const char *path)
+static bool is_made(const char *text)
+{
+	return strncmp(text, MADE, sizeof(MADE) - 1) == 0;
+}
+
+static bool has_it(const struct shell_file *file)
 {
 	struct stat stat;
-	size_t length, line_length;
-	bool exists, is_own;
-	char *text = read_file(path, &length, &stat, &exists);
-	bool found = text && find_line(text, &line_length, &is_own);
+	size_t length;
+	bool exists;
+	char *text = read_file(file->path, &length, &stat, &exists);
+	bool found = text && (file->is_own ? is_made(text) : find_line(text).at != NULL);
 
 	free(text);
 	return found;
@@ -122,8 +143,7 @@ size_t shell_files(struct shell_file ret_files[static SHELL_FILES_MAX])
 		       zsh && zsh[0] == '/' ? zsh : home, ".zshrc");
 	(void)add_file(ret_files, &count, has_fish, true, fish, "conf.d/seen.fish");
 	for (size_t i = 0; i < count; i++)
-		ret_files[i].has_it = ret_files[i].is_own ? access(ret_files[i].path, F_OK) == 0
-							  : has_line(ret_files[i].path);
+		ret_files[i].has_it = has_it(&ret_files[i]);
 	return count;
 }
 
@@ -168,7 +188,7 @@ char *shell_text(const struct enabled *enabled, bool by_functions, bool for_fish
 	FILE *out = open_memstream(&text, &length);
 	if (!out)
 		return NULL;
-	(void)fputs("# Made by `seen enable`; `seen disable --all` removes it.\n", out);
+	(void)fputs(MADE, out);
 	if (by_functions)
 		print_functions(out, enabled, launchers, for_fish);
 	else if (for_fish)
@@ -204,6 +224,18 @@ static int replace(const char *path, const char *text, char *ret_fault, size_t c
 	return done;
 }
 
+/* A file of that name that a person has written stays. */
+static int write_own(const struct shell_file *file, const char *text, char *ret_fault,
+		     size_t capacity)
+{
+	if (file->has_it || access(file->path, F_OK) < 0)
+		return replace(file->path, text, ret_fault, capacity);
+	(void)snprintf(ret_fault, capacity,
+		       "%s: was not made by `seen enable`, and was left; give yours another name",
+		       file->path);
+	return -EEXIST;
+}
+
 int shell_add(const struct shell_file *file, const char *text, char *ret_fault, size_t capacity)
 {
 	char line[2 * PATH_MAX + 64], *joined = NULL;
@@ -211,20 +243,21 @@ int shell_add(const struct shell_file *file, const char *text, char *ret_fault, 
 	size_t length;
 	bool exists;
 
-	if (file->is_own)
-		return replace(file->path, text, ret_fault, capacity);
-	if (file->has_it)
+	if (file->has_it && !file->is_own)
 		return 0;
+	if (file->is_own)
+		return write_own(file, text, ret_fault, capacity);
 	if (shell_line(line, sizeof(line)) < 0) {
 		(void)snprintf(ret_fault, capacity,
 			       "the home directory cannot be named in a shell");
 		return -EINVAL;
 	}
 	char *old = read_file(file->path, &length, &stat, &exists);
-	/* A file without a newline at its end gets a line without one: so it is known later. */
 	bool is_open = length && old[length - 1] != '\n';
-	int error = !old || asprintf(&joined, "%s%s%s%s%s", old, is_open ? "\n" : "", line,
-				     exists ? MARK : OWN_MARK, is_open ? "" : "\n") < 0
+	int error = !old || asprintf(&joined, "%s%s%s%s\n", old, is_open ? "\n" : "", line,
+				     !exists   ? OWN_MARK
+				     : is_open ? OPEN_MARK
+					       : MARK) < 0
 			    ? -EEXIST
 			    : 0;
 	if (error < 0)
@@ -239,25 +272,27 @@ int shell_add(const struct shell_file *file, const char *text, char *ret_fault, 
 int shell_remove(const struct shell_file *file, char *ret_fault, size_t capacity)
 {
 	struct stat stat;
-	size_t length, line_length = 0;
-	bool exists, is_own = false;
+	struct shell_found found = { .at = NULL };
+	size_t length;
+	bool exists;
 
 	if (!file->has_it)
 		return 0;
 	if (file->is_own)
 		return unlink(file->path) < 0 && errno != ENOENT ? -errno : 1;
 	char *text = read_file(file->path, &length, &stat, &exists);
-	char *line = text ? (char *)(uintptr_t)find_line(text, &line_length, &is_own) : NULL;
 	int done = 0;
-	if (line) {
-		char *behind = line + line_length;
-		if (*behind == '\n')
-			behind++;
-		else if (line > text)
-			line--; /* the newline before it was ours, too */
+	if (text)
+		found = find_line(text);
+	if (found.at) {
+		char *line = text + (found.at - text), *behind = line + found.length;
+		behind += *behind == '\n';
+		/* the newline before it was ours, too; what came behind since then needs it */
+		if (found.is_open && !*behind && line > text)
+			line--;
 		memmove(line, behind, strlen(behind) + 1);
-		done = is_own && !text[0] ? (unlink(file->path) < 0 ? -errno : 1)
-					  : replace(file->path, text, ret_fault, capacity);
+		done = found.is_own && !text[0] ? (unlink(file->path) < 0 ? -errno : 1)
+						: replace(file->path, text, ret_fault, capacity);
 	}
 	free(text);
 	return done;

@@ -82,6 +82,28 @@ class Launchers(Enabling):
                     self.seen("disable", "claude", code=0)
                     self.assertEqual(self.files(), before)
 
+    def test_lines_that_come_behind_later(self):
+        """A file without a newline at its end, to which `echo >>` adds a line: that one counts, and ours goes."""
+        self.bashrc.write_text("alias x=y")
+        self.seen("enable", "claude", code=0)
+        with self.bashrc.open("a") as file:
+            file.write("export LATER=1\n")
+        self.assertEqual(self.shell("echo $LATER"), "1\n")
+        self.seen("disable", "claude", code=0)
+        self.assertEqual(self.bashrc.read_text(), "alias x=y\nexport LATER=1\n")
+
+    def test_a_file_for_fish_of_the_user_s_own(self):
+        own = self.home / ".config/fish/conf.d/seen.fish"
+        own.parent.mkdir(parents=True)
+        own.write_text("set mine 1\n")
+        before = self.files()
+        self.seen("disable", "--all", code=0)
+        self.assertEqual(self.files(), before)
+        self.assertIn("was not made by", self.seen("enable", "claude").stderr.decode())
+        self.assertEqual(own.read_text(), "set mine 1\n")
+        self.seen("disable", "claude", code=0)
+        self.assertEqual(self.files(), before)
+
     def test_what_was_there_stays(self):
         """Hooks that the user installed, and a link that an editor of dotfiles made of the shell's file."""
         self.seen("hooks", "install", "claude", code=0)
