@@ -30,7 +30,8 @@ const char *launch_name(void)
 	char *name = strrchr(path, '/');
 	if (!name)
 		return NULL;
-	*name++ = '\0';
+	for (char *end = name++; end >= path && *end == '/'; end--)
+		*end = '\0'; /* PATH may name the directory with a slash behind it */
 	size_t length = strlen(path), tail = sizeof(DIRECTORY) - 1;
 	bool is_launcher = length >= tail && strcmp(path + length - tail, DIRECTORY) == 0;
 	return is_launcher && enabled_name_is_valid(name) ? name : NULL;

@@ -169,12 +169,17 @@ static void print_functions(FILE *out, const struct enabled *enabled, const char
 		const char *name = enabled->agents[i].name;
 		if (i && strcmp(name, enabled->agents[i - 1].name) == 0)
 			continue;
+		/* without seen the launcher leads nowhere, and the agent starts all the same */
 		if (for_fish)
-			(void)fprintf(out, "function %s; '%s/%s' $argv; end\n", name, launchers,
-				      name);
+			(void)fprintf(out,
+				      "function %s; if test -x '%s/%s'; '%s/%s' $argv; else; "
+				      "command %s $argv; end; end\n",
+				      name, launchers, name, launchers, name, name);
 		else
-			(void)fprintf(out, "unalias %s 2>/dev/null\n%s() { '%s/%s' \"$@\"; }\n",
-				      name, name, launchers, name);
+			(void)fprintf(out,
+				      "unalias %s 2>/dev/null\n%s() { if [ -x '%s/%s' ]; then "
+				      "'%s/%s' \"$@\"; else command %s \"$@\"; fi; }\n",
+				      name, name, launchers, name, launchers, name, name);
 	}
 }
 

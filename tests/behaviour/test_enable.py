@@ -159,6 +159,24 @@ class Launchers(Enabling):
         self.assertEqual(self.shell("claude x"), "real x\n")
         self.assertFalse(self.enabled()["claude"]["wrapped"])
 
+    def test_seen_is_gone_from_functions(self):
+        """So do the functions, and those of shells that go on after disable."""
+        (self.home / ".config/fish/conf.d").mkdir(parents=True)
+        (self.home / ".zshrc").write_text("")
+        self.seen("enable", "--functions", "claude", code=0)
+        (self.launchers / "claude").unlink()
+        for shell in ("bash", "zsh", "fish"):
+            if shutil.which(shell):
+                self.assertEqual(self.shell("claude 'two  words'", shell=shell), "real two  words\n", shell)
+        self.assertEqual(self.runs(), 0)
+
+    def test_a_slash_behind_its_directory(self):
+        self.seen("enable", "claude", code=0)
+        done = subprocess.run(["bash", "-c", "claude x"], env={**self.env, "PATH": f"{self.launchers}//:{self.env['PATH']}"}, cwd=self.work,
+                              stdout=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stdout), (3, b"real x\n"))
+        self.assertEqual(self.runs(), 1)
+
     def test_no_circle(self):
         """A manager's shim that searches PATH itself: it finds the launcher, which finds the shim."""
         shims = self.top / "shims"
