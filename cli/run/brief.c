@@ -1,9 +1,13 @@
 /* The last lines of a run: see brief.h. */
 #include "cli/run/brief.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/base/text.h"
 #include "cli/base/tokens.h"
@@ -50,17 +54,41 @@ static void append_saved(const struct summary *sum, char *line)
 		       text_number(saved, bytes), text_number(tokens_of_bytes(saved), tokens));
 }
 
+/* Was another session begun or used since this one was made?  Then a command need not take this one
+ * by itself. */
+static bool has_others(const struct session *session)
+{
+	int64_t made_ns = (int64_t)session->segment.header->created_realtime_ns;
+	char path[SEGMENT_PATH_BYTES], segment[NAME_MAX + sizeof("/segment")];
+	struct stat stat;
+	bool found = false;
+
+	(void)snprintf(path, sizeof(path), "%s/..", session->directory);
+	DIR *stream = opendir(path);
+	for (struct dirent *entry; stream && !found && (entry = readdir(stream));) {
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, session->name) == 0)
+			continue;
+		(void)snprintf(segment, sizeof(segment), "%s/segment", entry->d_name);
+		found = fstatat(dirfd(stream), segment, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+			stat.st_mtim.tv_sec * INT64_C(1000000000) + stat.st_mtim.tv_nsec > made_ns;
+	}
+	if (stream)
+		(void)closedir(stream);
+	return found;
+}
+
 /* How it is taken back, and where more is. */
 static void append_remedy(const struct session *session, const struct summary *sum, char *line)
 {
 	/* A session that was there before need not be the one that a command takes by itself. */
-	const char *option = session->made ? "" : " --session ";
-	const char *name = session->made ? "" : session->name;
+	bool is_named = !session->made || has_others(session);
+	const char *option = is_named ? " --session " : "";
+	const char *name = is_named ? session->name : "";
 
 	if (sum->counters[COUNTER_undo_records])
 		append(line, "`seen undo%s%s` takes it back; ", option, name);
 	append(line, "`seen story%s%s` lists the steps", option, name);
-	if (session->made)
+	if (!is_named)
 		append(line, "; session %s", session->name);
 }
 

@@ -78,6 +78,7 @@ static const struct {
 	[TABLE_UNREPORTED] = { "unreported", offsetof(struct unreported_slot, scope_id) },
 	[TABLE_KEPT] = { "kept", 0 },
 	[TABLE_KNOWN] = { "known", 0 },
+	[TABLE_PROTECTED] = { "protected", 0 },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)

@@ -34,6 +34,15 @@ class Lines(Case):
         self.seen("undo", "--all", "--session", "s", code=0)
         self.assertFalse((self.work / "a").exists())
 
+    def test_a_session_with_another_at_the_same_time_is_named_in_the_command(self):
+        """The one that ends last is not the newest, which a command takes by itself."""
+        script = f"echo a > a; env -u SEEN_SESSION -u LD_PRELOAD {SEEN} run --quiet --session t -- sh -c 'echo b > b'"
+        self.assertIn("`seen undo --session s` takes it back; ", self.run_it("sh", "-c", script, options=("--summary", "--session", "s"))[-1])
+
+    def test_all_tables_have_a_name(self):
+        self.run_it("true", options=("--session", "s"))
+        self.assertNotIn(b"null", self.seen("status", "--session", "s", code=0).stdout)
+
     def test_no_undo_is_not_promised(self):
         line = self.run_it("sh", "-c", "echo a > a", options=("--summary", "--undo", "no"))[-1]
         self.assertNotIn("undo", line)
