@@ -103,6 +103,8 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 		return FATE_LEFT + SCHEDULE_LOST;
 	if (!force && (change->left == TREE_CHANGED_SINCE || !has_left_content(making, change)))
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
+	if (!force && change->left == TREE_OWNER_DIFFERS)
+		return FATE_LEFT + SCHEDULE_OWNER;
 	return making_is_sound(making, &change->before) ? FATE_OPEN : FATE_LEFT + SCHEDULE_DAMAGED;
 }
 

@@ -43,7 +43,12 @@ static bool has_ctime(const struct tree_inode *inode, bool moved, const struct t
 static bool has_state(const struct pack_state *left, const struct tree_entry *now)
 {
 	return left->size_bytes == now->size_bytes && left->mtime_ns == now->mtime_ns &&
-	       left->mode == now->mode && left->uid == now->uid && left->gid == now->gid;
+	       left->mode == now->mode;
+}
+
+static bool has_owner(const struct pack_state *left, const struct tree_entry *now)
+{
+	return left->uid == now->uid && left->gid == now->gid;
 }
 
 static enum tree_left left_of(const struct reading *reading, const struct tree_inode *inode,
@@ -61,8 +66,11 @@ static enum tree_left left_of(const struct reading *reading, const struct tree_i
 	if (!inode || !inode->left)
 		return (uint64_t)now->ctime_ns > reading->end_ns + SLACK_NS ? TREE_CHANGED_SINCE
 									    : TREE_LEFT_OPEN;
-	return has_state(inode->left, now) && has_ctime(inode, moved, now) ? TREE_AS_LEFT
-									   : TREE_CHANGED_SINCE;
+	if (!has_state(inode->left, now))
+		return TREE_CHANGED_SINCE;
+	if (!has_owner(inode->left, now))
+		return TREE_OWNER_DIFFERS;
+	return has_ctime(inode, moved, now) ? TREE_AS_LEFT : TREE_CHANGED_SINCE;
 }
 
 /* ---- changes ---- */

@@ -25,6 +25,8 @@ enum tree_left {
 	TREE_AS_LEFT,
 	TREE_LEFT_OPEN, /* how the session left it is not known: its writer was killed, or still writes */
 	TREE_CHANGED_SINCE, /* an external program changed, made or removed it since */
+	/* Of all that is known of it the owner alone: another numbering (user_namespaces(7)), or changed since. */
+	TREE_OWNER_DIFFERS,
 };
 
 struct tree_change {

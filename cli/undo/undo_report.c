@@ -28,6 +28,9 @@ static const char *reason_of(const struct schedule_left *left)
 	switch (left->reason) {
 	case SCHEDULE_EXTERNAL:
 		return "an external program changed it since";
+	case SCHEDULE_OWNER:
+		return "its owner is not the one on record, which may have been noted in a user "
+		       "namespace";
 	case SCHEDULE_CONFLICT:
 		return "a later step changed it, too";
 	case SCHEDULE_DAMAGED:
@@ -252,6 +255,7 @@ int undo_report_code(const struct undo_run *run, const struct apply_result *resu
 		case SCHEDULE_UNIT: /* the other part tells */
 			break;
 		case SCHEDULE_EXTERNAL:
+		case SCHEDULE_OWNER:
 		case SCHEDULE_CONFLICT:
 		case SCHEDULE_OCCUPIED:
 			conflict = true;
@@ -314,6 +318,7 @@ static json_t *left_json(const struct undo_run *run, const struct apply_result *
 		[SCHEDULE_LOST] = "lost",         [SCHEDULE_DAMAGED] = "damaged",
 		[SCHEDULE_OCCUPIED] = "occupied", [SCHEDULE_NO_OBJECT] = "object",
 		[SCHEDULE_NO_OBJECTS] = "object", [SCHEDULE_UNIT] = "git",
+		[SCHEDULE_OWNER] = "owner",
 	};
 	json_t *array = json_array();
 

@@ -61,6 +61,21 @@ class Sandboxed(Case):
         self.boxed("unshare -Urm --propagation private bash -c 'mkdir -p %(n)s; mount --rbind / %(n)s; cd %(n)s; mkdir -p .%(n)s.old; "
                    "pivot_root . .%(n)s.old; cd %(w)s; exec \"$@\"' x %(c)s")
 
+    @unittest.skipUnless(shutil.which("unshare"), "no unshare")
+    def test_owner_by_another_number(self):
+        workspace = self.top / "numbered"
+        workspace.mkdir()
+        (workspace / "a").write_text("a as it was\n")
+        environment = {**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)}
+        subprocess.run([SEEN, "run", "--session", "numbered", "--via", "both", "--", "unshare", "-U", "--map-user=1234", "--map-group=1234", "mv", "a", "b"], cwd=workspace, env=environment,
+                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, check=True)
+        undone = subprocess.run([SEEN, "undo", "--session", "numbered", "--all"], cwd=workspace, env=environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(undone.returncode, 12, undone.stderr)
+        self.assertIn(b"a is left as it is: its owner is not the one on record, which may have been noted in a user namespace", undone.stderr)
+        self.assertNotIn(b"external", undone.stderr)
+        self.assertEqual((workspace / "b").read_text(), "a as it was\n")
+
 
 if __name__ == "__main__":
     unittest.main()
