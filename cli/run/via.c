@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/executable.h"
+#include "cli/run/above.h"
 #include "cli/session/session.h"
 #include "config/rules.h"
 #include "config/value.h"
@@ -195,7 +196,9 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 		}
 		if (via.ways != SESSION_VIA_PRELOAD && (error = supported()) < 0) {
 			via.note = via_explain(error);
-			via.weakness = obstacle_of(error)->why;
+			via.weakness = error == -EBUSY && above_denies(config)
+					       ? NULL
+					       : obstacle_of(error)->why;
 			via.ways = SESSION_VIA_PRELOAD;
 		}
 	} else {

@@ -31,7 +31,8 @@ struct via {
 	const struct config_rule *rule;
 	/* Why neither mechanism sees the command, as a phrase; static; NULL: one does. */
 	const char *refusal;
-	/* Why some programs would pass a rule that denies, as a phrase; static; NULL: none do. */
+	/* Why some programs would pass a rule that denies, as a phrase; static; NULL: none do, also
+	 * since a run above keeps them from it (above.h). */
 	const char *weakness;
 	/* The command is not started where there turns out to be no supervisor. */
 	bool must_supervise;

@@ -389,6 +389,21 @@ class Calls(Case):
         self.assertEqual((code, out), (4, self.data))
         self.assertIn(b"there is one above already", error)
 
+    @supervisor_only
+    def test_rules_below_another(self):
+        """The rules of a user's file hold below a run that has them by its supervisor; others would not."""
+        self.session.write("secret", b"s\n")
+        said = os.path.join(self.session.directory, "said.ini")
+        with open(said, "w") as file:
+            file.write("[rule mine]\nop = read\npath = secret\naction = deny\n")
+        words = [SEEN, "run", "--quiet", "--config", said, "--session"]
+        for more, command, expected in (([], ["cat", "f"], (0, self.data)), ([], ["cat", "secret"], (1, b"")),
+                                        (["-c", "rule mine.path=f"], ["true"], (125, b"")), (["-c", "rule other.op=read", "-c", "rule other.action=deny"], ["true"], (125, b""))):
+            with self.subTest((more, command)):
+                done = subprocess.run([*words, "outer", "--", *words, "inner", *more, "--", *command], cwd=self.session.workspace, env=self.session.environment,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+                self.assertEqual((done.returncode, done.stdout), expected, done.stderr)
+
 
 @unittest.skipUnless(BUSYBOX, "no busybox")
 class Elsewhere(SessionTest):

@@ -1,0 +1,113 @@
+/* The run that this one is started in: see above.h. */
+#include "cli/run/above.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/session/session.h"
+#include "config/pack.h"
+#include "tracker/process/kernel_status.h"
+#include "tracker/process/process.h"
+
+enum { ANCESTORS_MAX = 64 };
+
+/* Is this process below one that the session's supervisor observes? */
+static bool is_supervised(const struct segment *segment)
+{
+	pid_t chain[ANCESTORS_MAX];
+	int count = 0;
+	struct process_slot process;
+	uint64_t pid_ns = process_pid_ns();
+
+	for (pid_t pid = getpid(); count < ANCESTORS_MAX && pid > 0;
+	     pid = (pid_t)process_parent_of((uint32_t)pid))
+		chain[count++] = pid;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		if (!process_read(segment, i, &process) || !process.pid ||
+		    !(process.context.flags & CONTEXT_SUPERVISED) ||
+		    (process.context.process_ns && process.context.process_ns != pid_ns))
+			continue;
+		for (int level = 0; level < count; level++)
+			if ((uint32_t)chain[level] == process.pid && !process_is_gone(&process))
+				return true;
+	}
+	return false;
+}
+
+/* The settings of this run, as those of a session. */
+struct packed {
+	struct settings settings;
+	char text[SETTINGS_TEXT_BYTES_MAX];
+};
+
+static bool is_same_text(const struct segment *segment, struct settings_text there,
+			 const struct packed *packed, struct settings_text here)
+{
+	const char *one = NULL, *other = NULL;
+
+	do {
+		one = segment_text(segment, there, one);
+		other = settings_text_next(packed->text, sizeof(packed->text), here, other);
+		if (!one || !other)
+			return one == other;
+	} while (strcmp(one, other) == 0);
+	return false;
+}
+
+static bool is_same_rule(const struct segment *segment, const struct settings_rule *there,
+			 const struct packed *packed, const struct settings_rule *here)
+{
+	return there->action == here->action && there->ops == here->ops &&
+	       there->where == here->where &&
+	       is_same_text(segment, there->path, packed, here->path) &&
+	       is_same_text(segment, there->except, packed, here->except) &&
+	       is_same_text(segment, there->exe, packed, here->exe) &&
+	       is_same_text(segment, there->except_exe, packed, here->except_exe);
+}
+
+static bool has_rule(const struct segment *segment, const struct packed *packed,
+		     const struct settings_rule *here)
+{
+	const struct settings *settings = segment->settings;
+
+	for (uint64_t i = 0; i < settings->rule_count && i < SETTINGS_RULES_MAX; i++)
+		if (is_same_rule(segment, &settings->rules[i], packed, here))
+			return true;
+	return false;
+}
+
+static bool has_rules(const struct segment *segment, const struct packed *packed)
+{
+	const struct settings *settings = &packed->settings;
+
+	if (!is_same_text(segment, segment->settings->paths_workspace, packed,
+			  settings->paths_workspace))
+		return false;
+	for (uint64_t i = 0; i < settings->rule_count && i < SETTINGS_RULES_MAX; i++)
+		if (settings->rules[i].action == RULE_ACTION_DENY &&
+		    !has_rule(segment, packed, &settings->rules[i]))
+			return false;
+	return true;
+}
+
+bool above_denies(const struct config *config)
+{
+	const char *directory = getenv("SEEN_SESSION");
+	struct packed *packed = calloc(1, sizeof(*packed));
+	struct config_error error;
+	struct session above;
+	size_t used = 0;
+	bool denies = false;
+
+	if (packed && directory && directory[0] == '/' &&
+	    config_pack(config, &packed->settings, packed->text, sizeof(packed->text), &used,
+			&error) == 0 &&
+	    session_open_to_read(config, directory, &above) == 0) {
+		denies = has_rules(&above.segment, packed) && is_supervised(&above.segment);
+		session_close(&above);
+	}
+	free(packed);
+	return denies;
+}
