@@ -73,8 +73,8 @@ bool making_goes_along(const struct making *making, const struct tree_change *ch
 						   : NULL;
 
 	return wanted && making->fates[wanted - making->changes->changes] == FATE_OPEN &&
-	       !wanted->moved_to && !wanted->after.exists && wanted->before.exists &&
-	       S_ISDIR(wanted->before.mode);
+	       !wanted->moved_to && wanted->before.exists && S_ISDIR(wanted->before.mode) &&
+	       (!wanted->after.exists || making_is_taken(making, wanted->path, false));
 }
 
 bool making_is_taken(const struct making *making, const char *path, bool left)

@@ -17,7 +17,7 @@ const struct tree_change *making_carrier(const struct making *making,
 bool making_destination(const struct making *making, const char *path, char *ret_path);
 
 /* making_goes_along(): is a directory that is not wanted by its name taken along by a renamed one above, to a name by which a
- * directory is wanted? */
+ * directory is wanted, and where none stays? */
 bool making_goes_along(const struct making *making, const struct tree_change *change);
 
 /* making_is_taken(): is a directory above a path one that was renamed, or has the name of one, so that what is

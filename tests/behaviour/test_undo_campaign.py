@@ -205,6 +205,20 @@ class Found(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, b""), words)
         self.assertEqual(difference(after, tree(session.workspace)), [])
 
+    def test_a_new_directory_goes_along_to_a_name_that_another_has(self):
+        session = Session()
+        self.addCleanup(session.close)
+        os.makedirs(session.path("d/u"))
+        session.write("d/u/x", b"x")
+        before = tree(session.workspace)
+        agent = session.agent()
+        agent.shell("mv d e; mkdir -p d/u; echo w > d/u/w")
+        agent.shell("mv e/u/x s; rm -r e/u; mkdir e/u; mv s e/u/x")
+        agent.close()
+        result = session.seen("undo", "--all", "--times", "--session", session.name, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(difference(before, tree(session.workspace)), [])
+
     def test_an_undo_that_left_all_as_it_was_is_passed_by_redo(self):
         """What a file with several names was is made anew where these are not among what comes back."""
         session = Session()
