@@ -102,7 +102,7 @@ void brief_print(const struct session *session, const struct summary *sum,
 	append_saved(sum, line);
 	bool is_eventful = line[0] || findings->count;
 	if (!line[0])
-		append(line, "no file was changed");
+		append(line, "no file of the workspace was written");
 	if (!is_eventful)
 		append(line, "; %s process%s observed; session %s", text_number(observed, number),
 		       observed == 1 ? "" : "es", session->name);

@@ -12,7 +12,7 @@ class Lines(Case):
 
     def test_one_where_nothing_happened(self):
         self.assertEqual(len(self.run_it("true")), 1)
-        self.assertRegex(self.run_it("cat", "/dev/null")[0], r"\Aseen: no file was changed; 1 process observed; session \d{8}-\d{6}-[0-9a-f]{6}\Z")
+        self.assertRegex(self.run_it("cat", "/dev/null")[0], r"\Aseen: no file of the workspace was written; 1 process observed; session \d{8}-\d{6}-[0-9a-f]{6}\Z")
 
     def test_files_and_what_takes_it_back(self):
         lines = self.run_it("sh", "-c", "echo a > a; echo b > b; rm b; mkdir d; echo c > d/c")
@@ -81,13 +81,13 @@ class When(Case):
         return terminal.output
 
     def test_always_findings_never(self):
-        self.assertIn(b"no file was changed", self.terminal("--", "true"))
+        self.assertIn(b"no file of the workspace was written", self.terminal("--", "true"))
         self.assertEqual(self.terminal("-c", "summary.when=findings", "--", "true"), b"")
         self.assertEqual(self.terminal("-c", "summary.when=findings", "--", "sh", "-c", "echo a > a"), b"")
         self.assertIn(b"careful: rules: ", self.terminal("-c", "summary.when=findings", "--rules", "ci", "--", "sh", "-c",
                                                          "mkdir -p .github/workflows; echo > .github/workflows/a.yml"))
         self.assertNotIn(b"careful", self.terminal("-c", "summary.when=never", "--rules", "ci", "--", "sh", "-c", "echo > .github/workflows/a.yml"))
-        self.assertIn(b"no file was changed", self.terminal("-c", "summary.when=never", "--summary", "--", "true"))
+        self.assertIn(b"no file of the workspace was written", self.terminal("-c", "summary.when=never", "--summary", "--", "true"))
 
     def test_not_elsewhere(self):
         self.assertEqual(self.seen("run", "--", "sh", "-c", "echo a > a", code=0).stderr, b"")

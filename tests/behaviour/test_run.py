@@ -150,7 +150,7 @@ class Summary(Case):
     def test_at_a_terminal(self):
         terminal = Terminal([SEEN, "run", "--", "true"], self.work, self.env)
         self.assertEqual(terminal.wait(), 0)
-        self.assertIn(b"seen: no file was changed", terminal.output)
+        self.assertIn(b"seen: no file of the workspace was written", terminal.output)
         terminal = Terminal([SEEN, "run", "--quiet", "--", "true"], self.work, self.env)
         self.assertEqual(terminal.wait(), 0)
         self.assertEqual(terminal.output, b"")

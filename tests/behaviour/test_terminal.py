@@ -51,7 +51,7 @@ class OnATerminal(Case):
         for via, name in (("preload", "TERM"), ("both", "TERM"), ("preload", "KILL"), ("preload", "SEGV")):
             output = self.ends(self.shell(SEEN, "run", "--via", via, "--", "bash", "-c", RAW + "kill -%s $$" % name))
             self.assertIn(b"<killed %d, same>" % getattr(signal, "SIG" + name), output)
-            self.assertIn(b"seen: no file was changed", output)
+            self.assertIn(b"seen: no file of the workspace was written", output)
 
     def test_what_it_leaves_by_itself_stays(self):
         self.assertIn(b"<exit 3, changed>", self.ends(self.shell(SEEN, "run", "--", "bash", "-c", RAW + "exit 3")))
@@ -84,7 +84,7 @@ class OnATerminal(Case):
     def test_a_terminal_that_cannot_erase(self):
         self.env["TERM"] = "dumb"
         output = self.ends(self.shell(SEEN, "run", "--", "true", columns=40))
-        self.assertIn(b"seen: no file was changed", output)
+        self.assertIn(b"seen: no file of the workspace was written", output)
         self.assertNotIn(b"\x1b", output)
 
 
