@@ -193,7 +193,7 @@ static enum blind prepare_session(const struct config *config, char **words,
 		return go_blind(rule, what,
 				error == -ENOENT ? strerror(ENOENT) : session_explain(error));
 	}
-	via_choose(config, words, supervise_supported, ret_via);
+	via_choose(config, words, via_has_library(), supervise_supported, ret_via);
 	if (ret_via->refusal)
 		blind = go_blind(rule, "", ret_via->refusal);
 	else if (denies && ret_via->weakness)

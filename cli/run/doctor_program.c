@@ -40,7 +40,7 @@ static void check_via(struct doctor *doctor)
 	const struct executable *last = doctor_last(program);
 	struct via *via = &program->via;
 
-	via_choose(doctor->config, doctor->command, supervise_supported, via);
+	via_choose(doctor->config, doctor->command, via_has_library(), supervise_supported, via);
 	/* It does not know the calls of other architectures. */
 	program->supervised = (via->ways != SESSION_VIA_PRELOAD ||
 			       (via->at_exec && !doctor->supervisor.error)) &&

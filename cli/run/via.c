@@ -150,8 +150,16 @@ static bool gains_privileges(const struct executable *chain, int count)
 	       via_drops_privileges();
 }
 
-void via_choose(const struct config *config, char *const words[], int (*supported)(void),
-		struct via *ret_via)
+bool via_has_library(void)
+{
+	char library[PATH_MAX];
+
+	/* without /proc it is not known, and the supervisor could read no process: run_start.c says so */
+	return session_library(library, sizeof(library)) == 0 || access("/proc/self", F_OK) < 0;
+}
+
+void via_choose(const struct config *config, char *const words[], bool has_library,
+		int (*supported)(void), struct via *ret_via)
 {
 	const struct config_value *said = config_value(config, OPTION_session_via);
 	struct executable *chain = calloc(EXECUTABLE_CHAIN_MAX, sizeof(*chain));
@@ -161,13 +169,9 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 	char missing[PATH_MAX];
 	int count = chain ? executable_chain(words[0], chain, missing) : 0;
 
-	char library[PATH_MAX];
-	/* without /proc it is not known, and the supervisor could read no process: run_start.c says so */
-	bool is_left_out = is_auto && session_library(library, sizeof(library)) < 0 &&
-			   access("/proc/self", F_OK) == 0;
 	if (!is_auto) {
 		(void)snprintf(via.reason, sizeof(via.reason), "set by %s", said->origin);
-	} else if (is_left_out) {
+	} else if (!has_library) {
 		via.ways = SESSION_VIA_SUPERVISE;
 		via.note = LEFT_OUT;
 		(void)snprintf(via.reason, sizeof(via.reason), "there is no library");
@@ -204,7 +208,7 @@ void via_choose(const struct config *config, char *const words[], int (*supporte
 	} else {
 		via.weakness = "by --via preload, what the library cannot be in is not seen";
 	}
-	via.at_exec = is_auto && !via.rule && !is_left_out;
+	via.at_exec = is_auto && !via.rule && has_library;
 	free(chain);
 	*ret_via = via;
 }

@@ -45,9 +45,13 @@ const struct config_rule *via_binding_rule(const struct config *config);
 /* via_denying_rule(): the same of those that deny: a run in which one would not hold is not started. */
 const struct config_rule *via_denying_rule(const struct config *config);
 
+/* via_has_library(): is the library beside this program? */
+bool via_has_library(void);
+
 /* via_choose(): which mechanisms a run of a command uses.
  *
- * config: [session] via, and the rules.  words: the command, ended by NULL.  supported: is asked,
+ * config: [session] via, and the rules.  words: the command, ended by NULL.  has_library: what
+ * via_has_library() returned.  supported: is asked,
  * once and only where the supervisor would be used, whether this kernel and machine allow it: 0 or
  * a negative errno, as via_explain() knows them.
  *
@@ -55,10 +59,10 @@ const struct config_rule *via_denying_rule(const struct config *config);
  * where one of its program files is static, of musl, of another architecture, Go or Bun; not where
  * the command gains privileges that it would lose below the supervisor.  Else the library alone; also
  * where the supervisor cannot be had.
- * Where the library is not beside this program, as in a static build: the supervisor alone.
+ * Without the library, as in a static build: the supervisor alone.
  * Prints nothing. */
-void via_choose(const struct config *config, char *const words[], int (*supported)(void),
-		struct via *ret_via);
+void via_choose(const struct config *config, char *const words[], bool has_library,
+		int (*supported)(void), struct via *ret_via);
 
 /* via_explain(): why there is no supervisor, in a line with the remedy.  error: as supported()
  * above returns it.

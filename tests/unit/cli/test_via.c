@@ -17,6 +17,7 @@ static struct world world;
 static struct config *config;
 static struct via via;
 static int answer, asked;
+static bool has_library;
 
 static int supported(void)
 {
@@ -29,6 +30,7 @@ static void start(void)
 	world_open(&world, NULL);
 	must(config_new(&config) == 0);
 	answer = asked = 0;
+	has_library = true;
 }
 
 static void stop(void)
@@ -119,7 +121,7 @@ static void choose(const char *first, const char *second)
 	char *words[] = { (char *)(uintptr_t)first, (char *)(uintptr_t)second, NULL };
 
 	asked = 0;
-	via_choose(config, words, supported, &via);
+	via_choose(config, words, has_library, supported, &via);
 }
 
 static void is(enum session_via ways, const char *reason)
@@ -237,6 +239,18 @@ Test(via, said)
 	set("session.via", "preload");
 	choose(fixed, NULL);
 	is(SESSION_VIA_PRELOAD, "set by --via");
+}
+
+Test(via, without_the_library)
+{
+	has_library = false;
+	choose(elf("dynamic", MACHINE, GLIBC, NULL), NULL);
+	cr_assert_eq(via.ways, SESSION_VIA_SUPERVISE);
+	cr_assert_str_eq(via.reason, "there is no library");
+	cr_assert_not_null(via.note);
+	set("session.via", "preload");
+	choose(elf("plain", MACHINE, GLIBC, NULL), NULL);
+	cr_assert_eq(via.ways, SESSION_VIA_PRELOAD);
 }
 
 Test(via, cannot_be_had)

@@ -16,7 +16,8 @@ Test(config, unknown_names)
 		"unknown section [notcie]; did you mean [notice]?");
 	refuses("[zebra]\n", "1",
 		"sections are: session, processes, paths, notice, window, journal, guard, content, "
-		"undo, watch, checkpoint, requests, history, context, rules, confine, agent NAME, "
+		"undo, watch, checkpoint, requests, history, context, summary, rules, confine, "
+		"agent NAME, "
 		"rule "
 		"NAME");
 	refuses("min_bytes = 3\n", "1", "before any section");
