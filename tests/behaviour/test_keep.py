@@ -116,7 +116,7 @@ class Commands(Keep):
         self.check(PYTHON + " -c 'import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"c\", 2))'")
 
     def test_metadata(self):
-        self.check("chmod 600 a; chmod 700 c; chmod 0444 b; chmod 644 b", "touch -d yesterday a; chmod -R go= c; rm -rf c; cp -p a z; chmod 777 z")
+        self.check("chmod 600 a; chmod 700 c; chmod 0444 b; chmod 644 b", "touch -d yesterday a; touch -c -d yesterday b; chmod -R go= c; rm -rf c; cp -p a z; chmod 777 z")
         times = [record for record in self.records() if record.kind == "metadata" and record.what == 3]
         self.assertTrue(times)
 

@@ -34,7 +34,7 @@ class Places(Case):
         finally:
             subprocess.run(["rm", "-rf", str(directory / name)], check=False)
             if not there and directory.exists():
-                os.rmdir(directory)
+                subprocess.run(["rm", "-rf", str(directory)], check=False)
 
     def test_runtime_directory_in_XDG(self):
         runtime = self.top / "runtime"
