@@ -81,7 +81,8 @@ static bool is_same_file(const struct doing *doing)
 {
 	const struct pack_state *wanted = &doing->item->wanted, *found = &doing->item->found;
 
-	return doing->exists && found->ino == wanted->ino && found->dev == wanted->dev &&
+	return doing->exists && !(doing->item->flags & SCHEDULE_FREED) &&
+	       found->ino == wanted->ino && found->dev == wanted->dev &&
 	       (!doing->content ||
 		(doing->content->kind != PACK_REMOVED && doing->content->kind != PACK_REPLACED));
 }

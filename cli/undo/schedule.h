@@ -47,6 +47,7 @@ enum schedule_flags {
 	/* SWAP, WRITE: the content is none that was kept, but a merged one (schedule_merged_name());
 	 * content_place: its number + 1 */
 	SCHEDULE_MERGED = 4,
+	SCHEDULE_FREED = 8, /* what is wanted is gone: its inode's number is another file's */
 };
 
 struct schedule_item {

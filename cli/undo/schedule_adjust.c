@@ -43,7 +43,8 @@ int making_add(struct making *making, enum schedule_kind kind, const char *path,
 	if (wanted) {
 		item->wanted = state_of(wanted);
 		item->wanted.mode = mode_of(wanted);
-		item->flags = making->options->times ? SCHEDULE_MTIME : 0;
+		item->flags = (making->options->times ? SCHEDULE_MTIME : 0) |
+			      (wanted->is_freed ? SCHEDULE_FREED : 0);
 	}
 	if (found)
 		item->found = state_of(found);

@@ -62,8 +62,10 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 	if ((same_inode || making->options->times) && !S_ISLNK(was->mode) &&
 	    was->mtime_ns != now->mtime_ns)
 		return false;
+	/* A command may have set the time back behind what it wrote. */
 	if (same_inode && was->mtime_ns == now->mtime_ns)
-		return was->size_bytes == now->size_bytes;
+		return was->size_bytes == now->size_bytes &&
+		       (was->content != TREE_KEPT || making_has_content(making, was, change->path));
 	/* Another file: it may not be one that has other names, or had. */
 	return was->content == TREE_KEPT && was->nlink <= 1 && now->nlink <= 1 &&
 	       making_is_alike(making, was, now, change->path);

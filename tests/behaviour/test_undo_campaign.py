@@ -219,6 +219,35 @@ class Found(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertEqual(difference(before, tree(session.workspace)), [])
 
+    def assertAllUndone(self, *commands):
+        session = Session()
+        self.addCleanup(session.close)
+        session.write("a", b"one\n")
+        before = tree(session.workspace)
+        agent = session.agent()
+        for command in commands:
+            agent.shell(command)
+        agent.close()
+        after = tree(session.workspace)
+        for words, expected in (("undo", "--all", "--times"), before), (("redo",), after):
+            result = session.seen(*words, "--session", session.name, check=False)
+            self.assertEqual(difference(expected, tree(session.workspace)), [], words)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), words)
+
+    def test_a_command_set_the_time_back_behind_what_it_wrote(self):
+        self.assertAllUndone("cp -p a ../t; printf 'two\\n' 1<> a; touch -r ../t a; rm ../t")
+
+    def test_another_file_was_given_the_number_of_the_removed_one(self):
+        """It had attributes, which the removed one had not."""
+        again = ("import os\nwanted = os.stat('a').st_ino\nos.unlink('a')\n"
+                 "for i in range(500):\n"
+                 "    open('n%d' % i, 'x').close()\n"
+                 "    if os.stat('n%d' % i).st_ino == wanted: break\n"
+                 "os.rename('n%d' % i, 'a')\n"
+                 "for k in range(i): os.unlink('n%d' % k)\n"
+                 "os.setxattr('a', 'user.two', b'2')\n")
+        self.assertAllUndone("echo other > a", 'python3 -I -S -c "%s"' % again)
+
     def test_an_undo_that_left_all_as_it_was_is_passed_by_redo(self):
         """What a file with several names was is made anew where these are not among what comes back."""
         session = Session()
