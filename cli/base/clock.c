@@ -27,26 +27,29 @@ time_t clock_seconds(struct tm *parts)
 	return mktime(parts);
 }
 
-/* Writes it by strftime(3)'s form, `otherwise` where there is none. */
-static const char *format(uint64_t realtime_ns, const char *form, const char *otherwise,
-			  char ret_text[CLOCK_WORD_BYTES])
+static bool parts_at(uint64_t realtime_ns, struct tm *ret_parts)
 {
-	struct tm parts;
-
-	if (!realtime_ns || !clock_parts((time_t)(realtime_ns / NS_PER_SECOND), &parts) ||
-	    !strftime(ret_text, CLOCK_WORD_BYTES, form, &parts))
-		(void)snprintf(ret_text, CLOCK_WORD_BYTES, "%s", otherwise);
-	return ret_text;
+	return realtime_ns && clock_parts((time_t)(realtime_ns / NS_PER_SECOND), ret_parts);
 }
 
 const char *clock_hours(uint64_t realtime_ns, char ret_text[CLOCK_WORD_BYTES])
 {
-	return format(realtime_ns, "%H:%M:%S", "-", ret_text);
+	struct tm parts;
+
+	if (!parts_at(realtime_ns, &parts) ||
+	    !strftime(ret_text, CLOCK_WORD_BYTES, "%H:%M:%S", &parts))
+		(void)snprintf(ret_text, CLOCK_WORD_BYTES, "-");
+	return ret_text;
 }
 
 const char *clock_day(uint64_t realtime_ns, char ret_text[CLOCK_WORD_BYTES])
 {
-	return format(realtime_ns, "%Y-%m-%d", "-", ret_text);
+	struct tm parts;
+
+	if (!parts_at(realtime_ns, &parts) ||
+	    !strftime(ret_text, CLOCK_WORD_BYTES, "%Y-%m-%d", &parts))
+		(void)snprintf(ret_text, CLOCK_WORD_BYTES, "-");
+	return ret_text;
 }
 
 const char *clock_zone(uint64_t realtime_ns, char ret_text[CLOCK_WORD_BYTES])
@@ -79,7 +82,7 @@ const char *clock_stamp(uint64_t realtime_ns, char *ret_text)
 
 	ret_text[0] = '\0';
 	if (realtime_ns)
-		(void)snprintf(ret_text, TEXT_TIME_BYTES, "%s%c%s.%03u%s",
+		(void)snprintf(ret_text, TEXT_TIME_BYTES, "%.10s%c%.8s.%03u%.6s",
 			       clock_day(realtime_ns, day), 'T', clock_hours(realtime_ns, hours),
 			       (unsigned)(realtime_ns / 1000000u % 1000u),
 			       clock_zone(realtime_ns, zone)[0] == 'U' ? "Z" : zone);

@@ -59,7 +59,7 @@ static void append_saved(const struct summary *sum, char *line)
 static bool has_others(const struct session *session)
 {
 	int64_t made_ns = (int64_t)session->segment.header->created_realtime_ns;
-	char path[SEGMENT_PATH_BYTES], segment[NAME_MAX + sizeof("/segment")];
+	char path[SEGMENT_PATH_BYTES + sizeof("/..")], segment[NAME_MAX + sizeof("/segment")];
 	struct stat stat;
 	bool found = false;
 
