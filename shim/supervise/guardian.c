@@ -211,7 +211,7 @@ static void let_pass(struct guardian *guardian, int listener)
 /* A program between filter and exec whose supervisor has died.  False: nothing more comes of it. */
 static bool acquire_listener(struct guardian *guardian, int connection)
 {
-	struct request_listener message;
+	struct request_listener message = { 0 };
 	int listener = guardian_receive_listener(connection, 0, &message);
 
 	if (listener >= 0)

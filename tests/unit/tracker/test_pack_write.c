@@ -202,7 +202,7 @@ Test(pack_write, a_damaged_record_takes_few_with_it)
 	enum { COUNT = 500 };
 	struct pack_reader reader;
 	struct pack_entry entry;
-	char path[100];
+	char path[sizeof(world.undo) + sizeof("/00000000.part")];
 	int found = 0;
 
 	for (int i = 0; i < COUNT; i++) {
