@@ -475,7 +475,8 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 		return error;
 	}
 	if (inode && inode->object && inode->left)
-		*ret_as_left = has_state(inode->left, ret_entry);
+		*ret_as_left = has_state(inode->left, ret_entry) &&
+			       has_owner(inode->left, ret_entry);
 	else if (inode && inode->object && inode->changed) /* left open: taken for the session's */
 		*ret_as_left = state.creation_ns && inode->creation_ns == state.creation_ns;
 	return error;
