@@ -129,7 +129,7 @@ def descriptor_directory(name, directory):
 
 
 def control_block(fd, held, opcode=0):
-    """glibc's struct aiocb (aio.h) on 64 bit: 5 bytes from the file's start, nobody is told (SIGEV_NONE)."""
+    """glibc's struct aiocb (aio.h) on 64 bit: 5 bytes from the file's start, no notification (SIGEV_NONE)."""
     return ctypes.create_string_buffer(struct.pack("=iii4xQQ 8xii48x", fd, opcode, 0, ctypes.addressof(held), 5, 0, 1) + bytes(168 - 96), 168)
 
 
