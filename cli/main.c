@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	const char *word = argv[1];
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ||
 	    strcmp(word, "version") == 0) {
-		(void)printf("seen %s (commit %s)\n", SEEN_VERSION, SEEN_COMMIT);
+		(void)printf("seen %s (%scommit %s)\n", SEEN_VERSION, SEEN_RELEASE, SEEN_COMMIT);
 		return message_exit_code(EXIT_CODE_OK);
 	}
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

@@ -109,6 +109,7 @@ struct config_request {
 	const char *system_file;        /* NULL: /etc/seen/seen.ini */
 	const char *const *environment; /* NULL: environ */
 	const char *directory;          /* absolute, where the command runs; NULL: getcwd() */
+	bool without_workspace_file;
 	struct config_flag flags[CONFIG_FLAGS_MAX]; /* in the order of the command line */
 	size_t flag_count;
 	char *storage[CONFIG_STORAGE_MAX]; /* owned: keys and origins; see config_request_done() */

@@ -143,22 +143,33 @@ static int load_file(struct config *draft, const char *file, bool trusted, bool 
 	return error;
 }
 
-static int load_user_file(struct config *draft, const char *const *environment,
-			  struct config_error *ret_error)
+/* 1: there is no place for one. */
+static int find_user_file(const char *const *environment, char **ret_file)
 {
 	const char *directory = variable(environment, "XDG_CONFIG_HOME");
-	char *file = NULL;
+	const char *home = variable(environment, "HOME");
 
 	/* XDG Base Directory Specification: a relative path is invalid and to be ignored */
 	if (directory && directory[0] == '/')
-		file = path_join(directory, "seen/seen.ini");
-	else if (draft->home)
-		file = path_join(draft->home, ".config/seen/seen.ini");
+		*ret_file = path_join(directory, "seen/seen.ini");
+	else if (home && home[0] == '/')
+		*ret_file = path_join(home, ".config/seen/seen.ini");
 	else
+		return 1;
+	return *ret_file ? 0 : -ENOMEM;
+}
+
+static int load_user_file(struct config *draft, const char *const *environment,
+			  struct config_error *ret_error)
+{
+	char *file = NULL;
+	int error = find_user_file(environment, &file);
+
+	if (error == 1)
 		return 0;
-	if (!file)
+	if (error < 0)
 		return config_no_memory(ret_error);
-	int error = load_file(draft, file, true, false, ret_error);
+	error = load_file(draft, file, true, false, ret_error);
 	free(file);
 	return error;
 }
@@ -380,7 +391,7 @@ static int load_all(struct config *draft, const struct config_request *request,
 		error = load_file(draft, request->file, true, true, ret_error);
 	if (error == 0)
 		error = find_workspace(draft, request, environment, ret_error);
-	if (error == 0)
+	if (error == 0 && !request->without_workspace_file)
 		error = load_workspace_file(draft, ret_error);
 	if (error == 0)
 		error = load_environment(draft, environment, ret_error);
@@ -412,6 +423,60 @@ int config_load(struct config *config, const struct config_request *request,
 	}
 	config_replace(config, draft);
 	return 0;
+}
+
+/* ---- what is wrong ---- */
+
+static bool is_refusing_section(const char *name)
+{
+	return strncmp(name, "rule", 4) == 0 || strncmp(name, "confine", 7) == 0;
+}
+
+/* Does a file have a section of rules or a confinement?  One that cannot be read may. */
+static bool file_may_refuse(const char *file)
+{
+	char *data = NULL;
+	size_t bytes = 0;
+	struct config_error error;
+	int result = file_load(file, true, &data, &bytes, &error);
+	bool found = result < 0;
+
+	for (size_t at = 0; result == 0 && at < bytes && !found;) {
+		const char *end = memchr(data + at, '\n', bytes - at);
+		size_t length = end ? (size_t)(end - (data + at)) : bytes - at;
+		char line[32] = "";
+		(void)snprintf(line, sizeof(line), "%.*s", (int)length, data + at);
+		const char *section = line + strspn(line, " \t\xef\xbb\xbf");
+		found = *section == '[' &&
+			is_refusing_section(section + 1 + strspn(section + 1, " \t"));
+		at += length + 1;
+	}
+	free(data);
+	return found;
+}
+
+static bool variable_may_refuse(const char *entry)
+{
+	return strncasecmp(entry, "SEEN_RULE", 9) == 0 ||
+	       strncasecmp(entry, "SEEN_CONFINE", 12) == 0;
+}
+
+bool config_may_refuse(const struct config_request *request)
+{
+	const char *const *environment = request->environment ? request->environment
+							      : (const char *const *)environ;
+	char *file = NULL;
+	int error = find_user_file(environment, &file);
+	bool found = error < 0 || (error == 0 && file_may_refuse(file)) ||
+		     file_may_refuse(request->system_file ? request->system_file : SYSTEM_FILE) ||
+		     (request->file && file_may_refuse(request->file));
+
+	free(file);
+	for (; *environment && !found; environment++)
+		found = variable_may_refuse(*environment);
+	for (size_t i = 0; i < request->flag_count && !found; i++)
+		found = is_refusing_section(request->flags[i].key);
+	return found;
 }
 
 /* ---- command lines ---- */

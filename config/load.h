@@ -35,4 +35,9 @@ void config_request_done(struct config_request *request);
 int config_load(struct config *config, const struct config_request *request,
 		struct config_error *ret_error);
 
+/* config_may_refuse(): do the user's own sources, all but the workspace's file, name a rule or a
+ * confinement, by the beginnings of their sections?  For what config_load() refuses: what it was to
+ * hold is not known.  A source that cannot be read may. */
+bool config_may_refuse(const struct config_request *request);
+
 #endif

@@ -144,19 +144,27 @@ int options_parse_alone(const struct options *options, int argc, char **argv, st
 	return -1;
 }
 
+int options_try(struct parsed *parsed, struct config_error *ret_error)
+{
+	*ret_error = (struct config_error){ "out of memory" };
+	parsed->config = config_free(parsed->config); /* of an attempt before */
+	int error = config_new(&parsed->config);
+	if (error == 0)
+		error = config_load(parsed->config, &parsed->request, ret_error);
+	if (error == 0 && config_warning(parsed->config) && !parsed->is_silent)
+		message("%s", config_warning(parsed->config));
+	return error;
+}
+
 int options_load(struct parsed *parsed, int *ret_code)
 {
-	struct config_error error = { "out of memory" };
+	struct config_error error;
 
 	*ret_code = EXIT_CODE_FAILED;
-	if (config_new(&parsed->config) < 0 ||
-	    config_load(parsed->config, &parsed->request, &error) < 0) {
-		message("%s", error.text);
-		return -1;
-	}
-	if (config_warning(parsed->config) && !parsed->is_silent)
-		message("%s", config_warning(parsed->config));
-	return 0;
+	if (options_try(parsed, &error) == 0)
+		return 0;
+	message("%s", error.text);
+	return -1;
 }
 
 void options_done(struct parsed *parsed)

@@ -51,6 +51,9 @@ int options_parse_alone(const struct options *options, int argc, char **argv, st
  * options_parse(). */
 int options_load(struct parsed *parsed, int *ret_code);
 
+/* options_try(): the same; what is wrong is for the caller to say.  Returns 0 or a negative errno. */
+int options_try(struct parsed *parsed, struct config_error *ret_error);
+
 /* options_done(): frees what the above allocated. */
 void options_done(struct parsed *parsed);
 

@@ -14,6 +14,7 @@
 #include "cli/base/message.h"
 #include "cli/enable/enabled.h"
 #include "cli/enable/starter.h"
+#include "cli/session/session.h"
 #include "config/option.h"
 #include "config/value.h"
 #include "tracker/path/path.h"
@@ -37,6 +38,18 @@ const char *launch_name(void)
 	return is_launcher && enabled_name_is_valid(name) ? name : NULL;
 }
 
+/* Does a value follow this option of npx?  (npm help npx; `--name=value` has its own.) */
+static bool has_value(const char *option)
+{
+	static const char *const NAMES[] = { "-p",       "--package", "-w",         "--workspace",
+					     "--prefix", "--cache",   "--registry", "--userconfig" };
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		if (strcmp(option, NAMES[i]) == 0)
+			return true;
+	return false;
+}
+
 /* What npx is to start, without its scope and version: is that an agent? */
 static bool is_agent_package(int argc, char **argv)
 {
@@ -45,7 +58,7 @@ static bool is_agent_package(int argc, char **argv)
 	int first = 1;
 
 	while (first < argc && argv[first][0] == '-')
-		first++;
+		first += has_value(argv[first]) ? 2 : 1;
 	if (first >= argc)
 		return false;
 	const char *word = argv[first][0] == '@' && strchr(argv[first], '/')
@@ -55,19 +68,12 @@ static bool is_agent_package(int argc, char **argv)
 	return enabled_name_is_valid(name) && config_words_have(agents, name);
 }
 
-/* Is this process in a run already? */
-static bool is_inside(void)
-{
-	const char *session = getenv("SEEN_SESSION");
-	return session && session[0] == '/' && access(session, F_OK) == 0;
-}
-
 static bool is_wrapped(const char *name, int argc, char **argv)
 {
 	char directory[PATH_MAX];
 	struct enabled enabled;
 
-	if (is_inside() || (strcmp(name, "npx") == 0 && !is_agent_package(argc, argv)) ||
+	if (session_is_inside() || (strcmp(name, "npx") == 0 && !is_agent_package(argc, argv)) ||
 	    !getcwd(directory, sizeof(directory)) || enabled_read(&enabled) < 0)
 		return false;
 	bool applies = enabled_applies(&enabled, name, directory);
@@ -99,17 +105,18 @@ int launch_words(const char *name, int argc, char **argv, int *ret_count, char *
 		message("%s: %s", path, strerror(errno));
 		return EXIT_CODE_NOT_EXECUTABLE;
 	}
-	char **words = calloc((size_t)argc + 3, sizeof(*words));
+	char **words = calloc((size_t)argc + 4, sizeof(*words));
 	if (!words) {
 		message("out of memory");
 		return EXIT_CODE_OUTPUT;
 	}
 	words[0] = (char *)"run";
-	words[1] = (char *)"--";
-	words[2] = path;
+	words[1] = (char *)"--fail-open";
+	words[2] = (char *)"--";
+	words[3] = path;
 	for (int i = 1; i < argc; i++)
-		words[2 + i] = argv[i];
+		words[3 + i] = argv[i];
 	*ret_words = words;
-	*ret_count = argc + 2;
+	*ret_count = argc + 3;
 	return EXIT_CODE_OK;
 }

@@ -24,11 +24,13 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/enable/starter.h"
+#include "cli/run/aside.h"
 #include "cli/run/brief.h"
 #include "cli/run/confined.h"
 #include "cli/run/elder.h"
 #include "cli/run/facts.h"
 #include "cli/run/fail_on.h"
+#include "cli/run/fail_open.h"
 #include "cli/run/findings.h"
 #include "cli/run/metadata.h"
 #include "cli/run/outlive.h"
@@ -62,7 +64,7 @@
 #include "tracker/sys/sys.h"
 
 static const char *session_name;
-static bool quiet, summary, counts, no_network, best_effort;
+static bool quiet, summary, counts, no_network, best_effort, fail_open;
 static int killed_by; /* the signal that ended the command; 0: none did */
 
 static const struct option_spec SPECS[] = {
@@ -75,6 +77,8 @@ static const struct option_spec SPECS[] = {
 	{ "--quiet", NULL, "print no last lines", &quiet, NULL },
 	{ "--no-network", NULL, "with --confine: no network", &no_network, NULL },
 	{ "--best-effort", NULL, "run also where rules that deny would not hold", &best_effort,
+	  NULL },
+	{ "--fail-open", NULL, "run also where a setting is wrong, as launchers do", &fail_open,
 	  NULL },
 };
 
@@ -296,6 +300,7 @@ struct run {
 	const struct config *config;
 	char **words;
 	unsigned asked; /* enum fail_on */
+	bool is_inner;  /* below another run */
 	struct session session;
 	struct recording recording;
 	struct journal_header begun; /* the journal's, at the beginning */
@@ -304,6 +309,28 @@ struct run {
 	struct summary sum;
 	struct via via;
 };
+
+static void leave_session(void *data)
+{
+	struct run *run = data;
+
+	journal_unmap(&run->recording.journal);
+	session_close(&run->session);
+}
+
+static void tidy(void *data)
+{
+	const struct run *run = data;
+
+	tidy_sessions(run->config, run->session.directory);
+}
+
+static void cut(void *data)
+{
+	/* a helper of the run may be about to end, or a reader */
+	enum { PATIENCE_MS = 3000 };
+	(void)session_cut(((const struct run *)data)->session.directory, PATIENCE_MS);
+}
 
 /* Runs the command in the session.  Returns its status. */
 static int run_in_session(struct run *run)
@@ -326,6 +353,9 @@ static int run_in_session(struct run *run)
 	checkpoint_start(&recording->checkpoint, &run->session, run->config);
 	metadata_open(&run->session);
 	recording->protect = protect_start(segment);
+	/* while the command runs, since what comes behind it may be killed with a container */
+	if (!run->is_inner && tidy_is_due(run->config))
+		(void)aside(leave_session, tidy, run);
 	int code = hands_on_file(run->config, segment)
 			   ? EXIT_CODE_FAILED
 			   : run_start(recording, &context, &run->via, run->words, &killed_by);
@@ -402,6 +432,21 @@ static void finish_lines(const struct run *run, bool shown)
 	outlive_print(&outlived, run->recording.journal.header != NULL);
 }
 
+static void stay(void *data)
+{
+	(void)data;
+}
+
+/* The session takes no more room than it needs from now on.  One that is used again and again is cut
+ * when it rests (tidy.h). */
+static void release_room(struct run *run)
+{
+	if (!run->session.made || (aside_is_possible(run->is_inner) && aside(stay, cut, run)))
+		return;
+	(void)signal(SIGIO, SIG_IGN); /* session_cut.h */
+	(void)session_cut(run->session.directory, 0);
+}
+
 /* The last lines of a run, its last records, and its status. */
 static int finish(struct run *run, int code)
 {
@@ -415,8 +460,10 @@ static int finish(struct run *run, int code)
 	sum_up(run);
 	if (shown && counts)
 		print_counts(run);
-	if (shown)
+	if (shown) {
 		weakened_print(run->config);
+		fail_open_print();
+	}
 	if (fail_on_rules_missed(run->config, &run->sum.coverage, line))
 		message("%s", line);
 	code = fail_on_judge(run->asked,
@@ -432,13 +479,10 @@ static int finish(struct run *run, int code)
 	recording_finish_journal(&run->session, &recording->journal, &run->sum, shown && counts);
 	if (shown || recording->supervisor_died)
 		finish_lines(run, shown);
-	journal_unmap(&recording->journal);
-	tidy_sessions(run->config, shown);
-	session_close(&run->session);
-	(void)signal(SIGIO, SIG_IGN); /* session_cut.h */
-	/* One that is used again and again is cut when it rests (tidy.h). */
-	if (run->session.made)
-		(void)session_cut(run->session.directory);
+	leave_session(run);
+	if (shown)
+		tidy_report(run->config);
+	release_room(run);
 	return conclude(line, code);
 }
 
@@ -460,6 +504,7 @@ static int run(const struct config *config, char **words)
 	run = (struct run){ .config = config,
 			    .words = words,
 			    .asked = fail_on_asked(config),
+			    .is_inner = session_is_inside(),
 			    .since_realtime_ns = sys_realtime_ns(),
 			    .since_ns = sys_boottime_ns() };
 	enum blind blind = prepare_session(config, words, &run.session, &run.via);
@@ -501,7 +546,8 @@ int cmd_run(int argc, char **argv)
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
-	    options_load(&parsed, &code) == 0) {
+	    (fail_open ? fail_open_load(&parsed, argv + parsed.first_word, &code)
+		       : options_load(&parsed, &code)) == 0) {
 		code = EXIT_CODE_OK;
 		if (session_name && session_word_is_relative(session_name)) {
 			code = session_word_resolve(parsed.config, session_name, name);

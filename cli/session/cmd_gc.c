@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
@@ -240,6 +241,9 @@ static int gc(const struct config *config, char **names)
 		collect_conversations(&collection, config_number(config, OPTION_session_keep_days));
 	if (!dry_run)
 		store_cut(&store);
+	for (int place = 0; !dry_run && all && place < STORE_PLACES; place++)
+		if (store.directories[place].fd >= 0)
+			(void)unlinkat(store.directories[place].fd, STORE_STAMP, 0);
 	report_total(&collection);
 	store_close(&store);
 	return collection.code;

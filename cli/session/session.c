@@ -246,6 +246,13 @@ void session_close(struct session *session)
 	segment_unmap(&session->segment);
 }
 
+bool session_is_inside(void)
+{
+	const char *session = getenv("SEEN_SESSION");
+
+	return session && session[0] == '/' && access(session, F_OK) == 0;
+}
+
 int session_library(char *ret_path, size_t capacity)
 {
 	char program[PATH_MAX];

@@ -42,6 +42,10 @@ struct session {
 int session_state_dir(const struct config *config, char *ret_path, size_t capacity);
 int session_runtime_dir(const struct config *config, char *ret_path, size_t capacity);
 
+/* session_is_inside(): was this process started in a run?  Not for a run that put its own session into
+ * the environment. */
+bool session_is_inside(void);
+
 /* session_name_is_valid(): letters, digits, dot, dash, underscore; begins with a letter or digit;
  * at most 64 bytes.  A name is a directory's name: nothing else may get out of the directory of
  * sessions. */

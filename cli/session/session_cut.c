@@ -19,24 +19,16 @@
 #include "tracker/segment/segment.h"
 
 enum {
-	PAGE_BYTES = 4096,  /* or a part of one: a smaller hole is filled with zeroes */
-	LEASE_ATTEMPTS = 4, /* a helper of the run may be about to end */
+	PAGE_BYTES = 4096, /* or a part of one: a smaller hole is filled with zeroes */
+	PAUSE_MS = 2,
 };
 
 /* Does no other process have the file open or mapped?  From then on, until it is closed, the opens of
- * others wait or fail with EWOULDBLOCK (fcntl(2), F_SETLEASE).  Returns 0; -EBUSY; another errno where
- * the kernel does not say. */
+ * others wait or fail with EWOULDBLOCK (fcntl(2), F_SETLEASE).  Returns 0; -EAGAIN: one has; another
+ * errno where the kernel does not say. */
 static int lease(int fd)
 {
-	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
-	int error = -EAGAIN;
-
-	for (int attempt = 0; attempt < LEASE_ATTEMPTS && error == -EAGAIN; attempt++) {
-		if (attempt)
-			(void)nanosleep(&PAUSE, NULL);
-		error = fcntl(fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
-	}
-	return error == -EAGAIN ? -EBUSY : error;
+	return fcntl(fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
 }
 
 /* Makes a hole.  `from`, `to`: 0, 0: there is none yet. */
@@ -127,15 +119,17 @@ static int cut(int fd, const struct stat *stat, bool is_leased)
 		error = -EBUSY;
 	if (error == 0 && segment_journal(&segment))
 		(void)snprintf(journal, sizeof(journal), "%s", segment_journal(&segment));
+	/* first, since the segment tells whether there is something to do */
+	if (error == 0 && journal[0])
+		(void)cut_journal(journal);
 	if (error == 0)
 		error = cut_segment(fd, memory, stat->st_size);
 	(void)munmap(memory, (size_t)stat->st_size);
-	if (error == 0 && journal[0])
-		error = cut_journal(journal);
 	return error;
 }
 
-int session_cut(const char *directory)
+/* As session_cut().  -EAGAIN: a process has the segment open or mapped; -EBUSY: one uses it. */
+static int try_to_cut(const char *directory)
 {
 	struct stat stat = { .st_size = 0 };
 	int at = -1;
@@ -153,7 +147,7 @@ int session_cut(const char *directory)
 		error = -EPERM;
 	if (error == 0 && session_cut_is_due((uint64_t)stat.st_size, (uint64_t)stat.st_blocks)) {
 		error = lease(fd);
-		if (error != -EBUSY)
+		if (error != -EAGAIN)
 			error = cut(fd, &stat, error == 0);
 		keep_times(fd, &stat);
 	}
@@ -161,4 +155,17 @@ int session_cut(const char *directory)
 		(void)close(fd);
 	(void)close(at);
 	return error;
+}
+
+int session_cut(const char *directory, unsigned patience_ms)
+{
+	static const struct timespec PAUSE = { .tv_nsec = PAUSE_MS * 1000000 };
+	int error = try_to_cut(directory);
+
+	/* between two attempts nothing is open or locked: others may use it, or remove it */
+	for (unsigned ms = 0; error == -EAGAIN && ms < patience_ms; ms += PAUSE_MS) {
+		(void)nanosleep(&PAUSE, NULL);
+		error = try_to_cut(directory);
+	}
+	return error == -EAGAIN ? -EBUSY : error;
 }

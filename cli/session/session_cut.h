@@ -15,17 +15,18 @@
 /* session_cut(): cuts the segment in a session's directory, and its journal.  A file that is cut
  * already stays as it is.
  *
- * directory: absolute.  The caller ignores SIGIO (store_remove.h), and has neither file open.
+ * directory: absolute.  patience_ms: a process that has it may be about to end; 0: it is left then.
+ * The caller ignores SIGIO (store_remove.h), and has neither file open.
  * Returns 0; -EBUSY: a process has the session, or one of its processes may live; errors of
  * session_open_directory(), open(2), fallocate(2): a file system that has no holes
  * keeps the blocks. */
-int session_cut(const char *directory);
+int session_cut(const char *directory, unsigned patience_ms);
 
 /* session_cut_is_due(): has a segment of `size_bytes` so many blocks, of 512 bytes, that it may not be
  * cut yet?  On tmpfs a read through a mapping allocates some. */
 static inline int session_cut_is_due(uint64_t size_bytes, uint64_t blocks)
 {
-	enum { PART = 4 };
+	enum { PART = 16 };
 	return blocks * 512 >= size_bytes / PART;
 }
 

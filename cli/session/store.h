@@ -22,6 +22,9 @@
  * scopes. */
 #define METADATA_NAME "task_metadata.json"
 
+/* In the directory of sessions (tidy.h); no session's name. */
+#define STORE_STAMP ".tidied"
+
 enum { STORE_PLACES = 2, STORE_AGE_BYTES = 32 };
 
 /* Where a session may lie. */

@@ -11,7 +11,10 @@
 #include "tracker/content/contents_inputs.h"
 #include "tracker/content/contents_name.h"
 
-enum { LOCK_ATTEMPTS = 5 /* another `seen sessions` may be looking */ };
+enum {
+	LOCK_ATTEMPTS = 5,        /* another `seen sessions` may be looking */
+	EXCLUSIVE_ATTEMPTS = 500, /* one that is being cut, or removed, is soon free */
+};
 
 static bool begins_with(const char *text, const char *beginning)
 {
@@ -81,12 +84,18 @@ const char *store_files_next(DIR *stream)
 int store_files_lock(int fd)
 {
 	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
+	int shared = 0;
 
-	for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+	for (int attempt = 0; attempt < EXCLUSIVE_ATTEMPTS && shared < LOCK_ATTEMPTS; attempt++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		if (errno != EWOULDBLOCK)
 			return -errno;
+		/* who uses a session shares its lock: the user may keep it for days */
+		if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
+			(void)flock(fd, LOCK_UN);
+			shared++;
+		}
 		(void)nanosleep(&PAUSE, NULL);
 	}
 	return -EBUSY;

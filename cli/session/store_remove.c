@@ -308,6 +308,6 @@ void store_cut(const struct store *store)
 			    session->in[place] &&
 			    session_path(path, sizeof(path), store->directories[place].path,
 					 session->name) == 0)
-				(void)session_cut(path);
+				(void)session_cut(path, 0);
 	}
 }

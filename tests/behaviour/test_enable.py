@@ -217,10 +217,28 @@ class Launchers(Enabling):
         self.assertEqual(self.shell(first + "claude 'x  y'"), "real x  y\n")
         self.assertEqual(self.runs(), 1)
 
+    def test_aliases_and_functions(self):
+        """An alias that adds options to the name keeps them; one that leads elsewhere goes, since the function is to be reached."""
+        other = self.program("other", "echo other")
+        for shell in ("bash", "zsh"):
+            if not shutil.which(shell):
+                continue
+            rc = self.home / f".{shell}rc"
+            for alias, options in (("claude --model \\'a  b\\'", "--model a  b "), (str(other), "")):
+                rc.write_text(f"alias claude=$'{alias}'\n")
+                self.seen("enable", "--functions", "--no-hooks", "claude", code=0)
+                before = self.runs()
+                self.assertEqual(self.shell("claude x", shell=shell), f"real {options}x\n", (shell, alias))
+                self.assertEqual(self.runs(), before + 1)
+                self.assertEqual(self.shell("echo ${seen_alias-unset}", shell=shell), "unset\n")
+                self.seen("disable", "claude", code=0)
+            rc.unlink()
+
     def test_npx(self):
         self.program("npx", 'echo "npx $*"')
         self.seen("enable", "npx", code=0)
-        for words, count in (("tsc --init", 0), ("-y @openai/codex@0.1 exec", 1), ("@anthropic-ai/claude-code", 2), ("--version", 2)):
+        for words, count in (("tsc --init", 0), ("-y @openai/codex@0.1 exec", 1), ("@anthropic-ai/claude-code", 2), ("--version", 2),
+                             ("-p @openai/codex --prefix /x codex exec", 3), ("--package=x tsc", 3), ("-p", 3)):
             self.assertEqual(self.shell(f"npx {words}"), f"npx {words}\n")
             self.assertEqual(self.runs(), count, words)
 
@@ -262,6 +280,62 @@ class Launchers(Enabling):
         self.assertIn("claude: not wrapped: the launcher does not come first on PATH", self.seen("doctor").stdout.decode())
         self.assertRegex(self.shell("seen doctor"), r"always on: claude: wrapped, starts " + str(self.bin / "claude"))
         self.assertRegex(self.shell("seen doctor -- claude"), str(self.bin / "claude"))
+
+
+class WrongSettings(Enabling):
+    """An agent that is always wrapped does not stop for a word in a file."""
+
+    def setUp(self):
+        super().setUp()
+        self.seen("enable", "--no-hooks", "claude", code=0)
+        self.own = self.home / ".config/seen/seen.ini"
+        self.workspaces = self.work / ".seen.ini"
+
+    def start(self, shell_code=3, **env):
+        done = subprocess.run(["bash", "-ic", "claude x; exit $?"], cwd=self.work, env={**self.env, **env}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, check=False)
+        said = "".join(line + "\n" for line in done.stderr.decode().splitlines() if line.startswith("seen: "))
+        self.assertEqual((done.returncode, done.stdout), (shell_code, b"real x\n" if shell_code == 3 else b""), said)
+        return said
+
+    def test_of_the_workspace(self):
+        """Its file is left out: what it may say binds no run. The agent is wrapped."""
+        for text in ("[nosuch]\nx = 1\n", "[session]\nmode = off\nmode = x\n", "[rule x]\naction = deny\n", "no section\n"):
+            self.workspaces.write_text(text)
+            before = self.runs()
+            self.assertRegex(self.start(), r"\Aseen: \S+/\.seen\.ini:?.*; the workspace's \.seen\.ini is left out\n\Z")
+            self.assertEqual(self.runs(), before + 1, text)
+        self.assertIn(b"125", b"%d" % self.seen("run", "--", "claude").returncode, "said outright, it is refused as before")
+
+    def test_said_at_the_end_too(self):
+        """The agent's own screen wipes the first line away."""
+        self.workspaces.write_text("[nosuch]\nx = 1\n")
+        done = self.seen("run", "--fail-open", "--summary", "--", "claude", code=3)
+        self.assertEqual(done.stderr.count(b"is left out"), 2)
+
+    def test_of_the_user(self):
+        """It is started without seen, with a line: what was to hold is not known, but nothing was to be refused."""
+        self.own.write_text("[session]\nkeep_days = soon\n; [rules] in a comment\n")
+        before = self.runs()
+        self.assertRegex(self.start(), r"\Aseen: \S+/seen\.ini:2: .*; \S+/claude is started without seen: nothing is observed, kept or guarded\n\Z")
+        self.own.write_text("")
+        self.assertRegex(self.start(SEEN_SESSION_KEEP_DAYS="soon"), r"is started without seen")
+        self.assertEqual(self.runs(), before)
+        self.workspaces.write_text("[nosuch]\n")
+        self.assertRegex(self.start(SEEN_SESSION_KEEP_DAYS="soon"), r"is started without seen", "both are wrong")
+
+    def test_of_a_user_who_asks_for_something_to_be_refused(self):
+        for text in ("[rules]\nuse = secrets:denny\n", "[session]\nkeep_days = soon\n  [ rule mine]\nop = read\n", "[confine]\nset = nosuch\n",
+                     "\ufeff[rule x]\nop = nosuch\n"):
+            self.own.write_text(text)
+            said = self.start(125)
+            self.assertIn("your settings name rules or a confinement, which would not hold", said, text)
+            self.assertEqual(self.runs(), 0)
+        self.own.write_text("[session]\nkeep_days = soon\n")
+        for name in ("SEEN_RULES_USE", "SEEN_CONFINE_SET"):
+            self.assertIn("would not hold", self.start(125, **{name: "secrets" if name == "SEEN_CONFINE_SET" else "secrets:deny"}))
+        self.own.write_text("")
+        self.assertEqual(self.start(), "")
 
 
 class Shells(Enabling):

@@ -29,6 +29,7 @@ class Store(Case):
     def make(self, *names, **more):
         for name in names:
             self.seen("run", "--session", name, "--", "true", code=0, **more)
+        self.wait_for_aside()
 
     def age(self, name, days):
         """As if it had been used so many days ago."""
@@ -318,6 +319,8 @@ class Choosing(Store):
         self.assertEqual(self.gc(), ["a"])
         self.assertEqual(self.gc("b"), ["b"])
         self.assertEqual([path for path in self.state.iterdir() if path.name != ".tidied"], [])
+        self.gc("--all")
+        self.assertEqual(list(self.state.iterdir()), [])
 
     def test_no_other_command_removes(self):
         self.make("a")

@@ -183,7 +183,7 @@ class Strangers(Store):
             self.assertLessEqual(set(self.states().values()), {"ended", "journal only"})
         self.gc("--all")
         self.assertEqual(os.listdir(self.runtime / "seen"), [])
-        self.assertEqual(os.listdir(self.state), [".tidied"])
+        self.assertEqual(os.listdir(self.state), [])
 
 
 class Places(Store):
@@ -240,7 +240,7 @@ class Places(Store):
             self.assertEqual((shared / "s").stat().st_mode & 0o777, 0o700)
             self.assertEqual((shared / "s" / "segment").stat().st_mode & 0o777, 0o600)
             self.assertEqual(self.gc("--all", "--runtime-dir", str(shared), "--state-dir", str(shared)), ["s"])
-            self.assertEqual(sorted(os.listdir(shared)), [".tidied", "file"])
+            self.assertEqual(sorted(os.listdir(shared)), ["file"])
 
 
     def test_directory_that_is_no_session_keeps_its_mode(self):

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from driver import SEEN, Case
+from driver import DEADLINE, SEEN, Case
 
 DAY = 86400
 MEBIBYTE = 1 << 20
@@ -24,6 +24,7 @@ class Housekeeping(Case):
 
     def make(self, name, script="true", *options):
         self.seen("run", "--session", name, *options, "--", "sh", "-c", script, code=0)
+        self.wait_for_aside()
 
     def age(self, name, days):
         then = time.time() - days * DAY
@@ -159,9 +160,85 @@ class Room(Housekeeping):
     def test_growth_of_many_runs(self):
         for _ in range(20):
             self.seen("run", "--", "true", code=0)
+        self.wait_for_aside()
         total = sum(self.bytes_of(name) for name in self.names())
         self.assertEqual(len(self.names()), 20)
         self.assertLess(total, 20 * 200_000)
+
+
+class Aside(Housekeeping):
+    """What is done behind a run, in a process that none waits for."""
+
+    def held(self):
+        """A run whose segment another process has open: who is to cut it waits aside.  Its pid, and how long the run took."""
+        run = self.start("s")
+        segment = os.open(self.state / "s/segment", os.O_RDONLY)
+        self.addCleanup(os.close, segment)
+        begun = time.monotonic()
+        os.kill(run.pid, signal.SIGTERM)
+        run.wait()
+        pid, = self.aside()
+        return pid, time.monotonic() - begun
+
+    def test_the_run_does_not_wait(self):
+        pid, seconds = self.held()
+        self.assertLess(seconds, 1.5)
+        self.wait_until(lambda: {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)} == {"/dev/null"})
+        self.wait_until(lambda: os.readlink(f"/proc/{pid}/cwd") == "/")
+        self.assertEqual(os.getsid(pid) == os.getsid(0), False)
+        self.assertNotIn(str(self.state), pathlib.Path(f"/proc/{pid}/maps").read_text())
+
+    def test_its_output_ends_with_the_run(self):
+        run = self.start("s")
+        segment = os.open(self.state / "s/segment", os.O_RDONLY)
+        begun = time.monotonic()
+        self.seen("run", "--session", "s", "--", "true", code=0)  # reads both pipes to their ends
+        self.assertLess(time.monotonic() - begun, 1.5)
+        os.close(segment)
+        self.kill(run)
+
+    def test_killed(self):
+        """Nothing is lost: it is read, and cut the next time."""
+        pid, _ = self.held()
+        os.kill(pid, signal.SIGKILL)
+        self.assertIn(b"x", self.seen("log", "--session", "s", code=0).stdout)
+        self.assertGreater(self.bytes_of("s"), 10 * MEBIBYTE)
+        self.doCleanups()
+
+    def test_killed_at_any_moment(self):
+        for delay in range(12):
+            self.seen("run", "--session", f"s{delay}", "--", "sh", "-c", "echo a > a; rm a", code=0)
+            time.sleep(delay / 3000)
+            for pid in self.aside():
+                os.kill(pid, signal.SIGKILL)
+            self.assertEqual(self.seen("verify", "--session", f"s{delay}").returncode, 0)
+            self.assertIn(b"echo a", self.seen("story", "--session", f"s{delay}", code=0).stdout)
+        self.seen("gc", code=0)
+        for delay in range(12):
+            self.assertLess(self.bytes_of(f"s{delay}"), 2 * MEBIBYTE)
+
+    def test_below_another_run(self):
+        """It would be taken for a process that goes on: it is done before the inner run ends."""
+        script = f"{SEEN} run --session inner -- true; stat -c %b {self.state}/inner/segment"
+        done = self.seen("run", "--summary", "--session", "outer", "--", "sh", "-c", script, code=0)
+        self.assertLess(int(done.stdout) * 512, 200_000)
+        self.assertNotIn(b"goes on", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_as_the_first_process(self):
+        """Of a container: all others end with it."""
+        subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", SEEN, "run", "--session", "s", "--", "true"], cwd=self.work, env=self.env,
+                       check=True)
+        self.assertLess(self.bytes_of("s"), 200_000)
+
+    def test_used_at_once(self):
+        """What comes right behind a run meets no session that is in use."""
+        for i in range(15):
+            self.seen("run", "--session", "again", "--", "true", code=0)
+            self.seen("run", "--session", "again", "--", "true", code=0)
+            self.seen("run", "--session", f"s{i}", "--", "true", code=0)
+            self.assertEqual({row["state"] for row in self.json("sessions")["sessions"]}, {"ended"})
+            self.assertIn(b"removed 1 session", self.seen("gc", f"s{i}", code=0).stdout)
 
 
 class Expiry(Housekeeping):
@@ -170,9 +247,25 @@ class Expiry(Housekeeping):
         self.make("young")
         self.age("old", 31)
         self.due()
-        done = self.seen("run", "--summary", "--session", "now", "--", "true", code=0)
+        until = f"until [ -s {self.state}/.tidied ]; do sleep 0.01; done"
+        done = self.seen("run", "--summary", "--session", "now", "--", "sh", "-c", until, code=0)
         self.assertEqual(self.names(), ["now", "young"])
-        self.assertRegex(done.stderr.decode(), r"seen: 1 old session removed, [\d,]+ bytes: \[session\] keep_days and max_bytes say which\n")
+        self.assertRegex(done.stderr.decode(), self.LINE)
+        self.assertNotRegex(self.seen("run", "--summary", "--", "true", code=0).stderr.decode(), self.LINE, "it is said once")
+
+    LINE = r"seen: 1 old session removed, [\d,]+ bytes: \[session\] keep_days and max_bytes say which\n"
+
+    def test_said_by_the_next_run(self):
+        """A run that is over before, or prints nothing, leaves the line to the next one; what several removed is summed up."""
+        for name in ("one", "two"):
+            self.make(name)
+            self.age(name, 31)
+            self.due()
+            self.make("quiet", "true", "--quiet")
+            self.assertEqual(self.names(), ["quiet"])
+        inspected = (self.state / ".tidied").stat().st_mtime
+        self.assertRegex(self.seen("run", "--summary", "--", "true", code=0).stderr.decode(), self.LINE.replace("1 old session", "2 old sessions"))
+        self.assertEqual((self.state / ".tidied").stat().st_mtime, inspected)
 
     def test_nothing_went_nothing_said(self):
         self.make("a")

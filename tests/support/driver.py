@@ -86,6 +86,29 @@ class Case(unittest.TestCase):
             self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
         return done
 
+    def aside(self):
+        """Processes that runs of this test left to work aside: those of seen in a session without its first process, by pid."""
+        found = []
+        for process in pathlib.Path("/proc").iterdir():
+            try:
+                if process.name.isdigit() and os.readlink(process / "exe") == os.path.realpath(SEEN) and \
+                        f"HOME={self.home}\0".encode() in (process / "environ").read_bytes() and \
+                        not os.path.exists(f"/proc/{os.getsid(int(process.name))}"):
+                    found.append(int(process.name))
+            except OSError:
+                pass
+        return found
+
+    def wait_for_aside(self):
+        """Until nothing of this test works aside any more."""
+        self.wait_until(lambda: not self.aside())
+
+    def wait_until(self, holds):
+        end = time.monotonic() + DEADLINE
+        while not holds():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.005)
+
     def validate_by(self, name, documents):
         """Does each document keep to that schema?"""
         if jsonschema is None:

@@ -1,0 +1,62 @@
+/* Work that no process waits for: see aside.h. */
+#include "cli/run/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOWEST_PRIORITY = 19 };
+
+/* Keeps nothing of the run: neither what others wait to see closed, nor a directory that could not be
+ * unmounted, nor a signal that is for the run's terminal. */
+static void stand_alone(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			(void)close(fd);
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0) < 0)
+#endif
+		for (int fd = (int)sysconf(_SC_OPEN_MAX) - 1; fd > STDERR_FILENO; fd--)
+			(void)close(fd);
+	(void)!chdir("/");
+	(void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+	(void)signal(SIGIO, SIG_IGN); /* store_remove.h */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+bool aside(void (*leave)(void *data), void (*work)(void *data), void *data)
+{
+	int status = 0;
+	pid_t between = fork();
+
+	if (between == 0) {
+		/* what goes on is no child of the run, which would have to wait for it */
+		if (setsid() < 0)
+			_exit(1);
+		pid_t child = fork();
+		if (child != 0)
+			_exit(child < 0);
+		leave(data);
+		stand_alone();
+		work(data);
+		_exit(0);
+	}
+	while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR)
+		;
+	return between > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool aside_is_possible(bool is_inner)
+{
+	return !is_inner && getpid() != 1;
+}
