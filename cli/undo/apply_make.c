@@ -19,7 +19,6 @@ int apply_mkdir(struct doing *doing)
 {
 	struct operation_note notes[] = { { .kind = PACK_CREATED, .path = doing->path },
 					  { .kind = PACK_AFTER, .path = doing->path } };
-	struct stat stat;
 
 	if (doing->exists)
 		return S_ISDIR(doing->now.mode) ? DOING_DONE : DOING_CHANGED;
@@ -31,8 +30,7 @@ int apply_mkdir(struct doing *doing)
 		operation_log_fail(&doing->applying->log, notes, 1);
 		return error == -EEXIST ? DOING_CHANGED : error;
 	}
-	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
-		place_state_of(&stat, &notes[1].before);
+	(void)place_inspect(doing->directory, doing->name, &notes[1].before);
 	return operation_log_write(&doing->applying->log, &notes[1], 1);
 }
 
@@ -160,12 +158,8 @@ static int make_temporary(struct doing *doing)
 static bool is_same_at(int directory, const char *name, const struct pack_state *state)
 {
 	struct pack_state there;
-	struct stat stat;
 
-	if (fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	place_state_of(&stat, &there);
-	return place_is_same(&there, state);
+	return place_inspect(directory, name, &there) == 0 && place_is_same(&there, state);
 }
 
 /* What has the temporary name is an external program's: it is kept, beside its place. */
@@ -349,14 +343,13 @@ static int clear_temporary(struct doing *doing, bool *ret_done)
 }
 
 /* What is made, by its temporary name: an external program may change it once it has its own. */
-static struct operation_note note_made(struct doing *doing, const struct stat *stat)
+static struct operation_note note_made(struct doing *doing, const struct pack_state *state)
 {
-	struct operation_note note = { .kind = PACK_AFTER, .path = doing->path };
+	struct operation_note note = { .kind = PACK_AFTER, .path = doing->path, .before = *state };
 
-	place_state_of(stat, &note.before);
 	/* Later external changes are compared with its content (file_history.h). */
-	if (doing->item->kind == SCHEDULE_SWAP && S_ISREG(stat->st_mode) &&
-	    stat->st_size <= PACK_INLINE_BYTES_MAX) {
+	if (doing->item->kind == SCHEDULE_SWAP && S_ISREG(state->mode) &&
+	    state->size_bytes <= PACK_INLINE_BYTES_MAX) {
 		int fd = openat(temporary_in(doing), doing->temporary,
 				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (fd < 0 || operation_log_keep(&doing->applying->log, &note, fd, -1, NULL) < 0)
@@ -371,11 +364,9 @@ static struct operation_note note_made(struct doing *doing, const struct stat *s
 static int log_made(struct doing *doing, struct operation_note *made)
 {
 	struct pack_state now;
-	struct stat stat;
 
-	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+	if (place_inspect(doing->directory, doing->name, &now) < 0)
 		return DOING_DONE;
-	place_state_of(&stat, &now);
 	if (place_is_same(&now, &made->before) && now.uid == made->before.uid &&
 	    now.gid == made->before.gid)
 		made->before = now;
@@ -385,12 +376,12 @@ static int log_made(struct doing *doing, struct operation_note *made)
 static int log_and_install(struct doing *doing)
 {
 	struct operation_note notes[2];
-	struct stat stat;
+	struct pack_state state;
 	size_t count = 0;
-	int fd = -1, error = 0;
+	int fd = -1, error = place_inspect(temporary_in(doing), doing->temporary, &state);
 
-	if (fstatat(temporary_in(doing), doing->temporary, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
+	if (error < 0)
+		return error;
 	if (doing->exists) {
 		notes[count++] = (struct operation_note){ .kind = PACK_REMOVED,
 							  .path = doing->path };
@@ -401,7 +392,7 @@ static int log_and_install(struct doing *doing)
 						.path = link ? doing->other : doing->path,
 						.other = link ? doing->path : NULL };
 	if (link)
-		place_state_of(&stat, &notes[count].before);
+		notes[count].before = state;
 	count++;
 	if (doing->exists)
 		error = apply_log_attributes(doing);
@@ -412,7 +403,7 @@ static int log_and_install(struct doing *doing)
 		(void)close(fd);
 	if (error < 0)
 		return error;
-	struct operation_note made = note_made(doing, &stat);
+	struct operation_note made = note_made(doing, &state);
 	error = install(doing, &made.before);
 	/* What is linked may have an external edit by now: how it was left is on record where it was made. */
 	if (error == DOING_DONE)
@@ -493,13 +484,10 @@ static int open_in_place(const struct doing *doing)
 static bool is_there(const struct doing *doing, int fd)
 {
 	struct pack_state state;
-	struct stat stat;
 
-	if (fstat(fd, &stat) < 0)
-		return false;
-	place_state_of(&stat, &state);
-	return state.ino == doing->now.ino && state.dev == doing->now.dev &&
-	       state.size_bytes == doing->now.size_bytes && state.mtime_ns == doing->now.mtime_ns;
+	return place_inspect(fd, "", &state) == 0 && state.ino == doing->now.ino &&
+	       state.dev == doing->now.dev && state.size_bytes == doing->now.size_bytes &&
+	       state.mtime_ns == doing->now.mtime_ns;
 }
 
 static int write_in_place(struct doing *doing, int from, int to)
@@ -522,9 +510,8 @@ static int write_in_place(struct doing *doing, int from, int to)
 	if (error == 0)
 		error = apply_meta_descriptor(to, &doing->item->wanted,
 					      doing->item->flags & SCHEDULE_MTIME);
-	if (error != 0 || fstat(to, &stat) < 0)
+	if (error != 0 || place_inspect(to, "", &notes[1].before) < 0)
 		return error;
-	place_state_of(&stat, &notes[1].before);
 	return operation_log_write(&doing->applying->log, &notes[1], 1);
 }
 

@@ -105,11 +105,9 @@ static int log_metadata(struct doing *doing)
 static int log_after(struct doing *doing)
 {
 	struct operation_note note = { .kind = PACK_AFTER, .path = doing->path };
-	struct stat stat;
 
-	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+	if (place_inspect(doing->directory, doing->name, &note.before) < 0)
 		return 0;
-	place_state_of(&stat, &note.before);
 	return operation_log_write(&doing->applying->log, &note, 1);
 }
 
@@ -248,27 +246,26 @@ int apply_open_directory(struct doing *doing)
 	struct operation_note note = { .kind = PACK_METADATA,
 				       .what = PACK_MODE,
 				       .path = applying->places.path };
+	const struct pack_state *now = &note.before;
 	const char *name;
-	struct stat stat;
 
 	if (place_of(&applying->places, doing->path, &doing->directory, &name) < 0 ||
-	    fstat(doing->directory, &stat) < 0 || stat.st_uid != geteuid() ||
-	    (stat.st_mode & OWNER_ALL) == OWNER_ALL)
+	    place_inspect(doing->directory, "", &note.before) < 0 || now->uid != geteuid() ||
+	    (now->mode & OWNER_ALL) == OWNER_ALL)
 		return -EACCES;
 	if (applying->opened_count == APPLYING_OPENED_MAX)
 		close_first(applying);
-	place_state_of(&stat, &note.before);
 	int error = operation_log_write(&applying->log, &note, 1);
 	int fd = error ? -1 : fcntl(doing->directory, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return error ? error : -errno;
-	error = change_mode(fd, stat.st_mode | OWNER_ALL);
+	error = change_mode(fd, now->mode | OWNER_ALL);
 	if (error < 0) {
 		(void)close(fd);
 		return error;
 	}
 	applying->opened[applying->opened_count++] = (struct applying_opened){
-		.fd = fd, .dev = stat.st_dev, .ino = stat.st_ino, .mode = stat.st_mode
+		.fd = fd, .dev = now->dev, .ino = now->ino, .mode = now->mode
 	};
 	return 0;
 }

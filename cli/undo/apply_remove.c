@@ -45,11 +45,10 @@ int apply_rename(struct places *places, const char *from, const char *to)
 static int drop_temporary(struct doing *doing, const struct pack_state *found)
 {
 	struct pack_state state;
-	struct stat stat;
+	int found_error = place_inspect(doing->directory, doing->temporary, &state);
 
-	if (fstatat(doing->directory, doing->temporary, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? DOING_DONE : -errno;
-	place_state_of(&stat, &state);
+	if (found_error < 0)
+		return found_error == -ENOENT ? DOING_DONE : found_error;
 	if (!place_is_same(&state, found)) {
 		int error = rename_new(doing->directory, doing->temporary, doing->directory,
 				       doing->name);

@@ -32,15 +32,11 @@ int doing_start(struct applying *applying, size_t index, struct doing *ret_doing
 	int error = place_of(&applying->places, doing->path, &doing->directory, &doing->name);
 	if (error < 0)
 		return error;
-	struct stat stat;
-	if (fstatat(doing->directory, doing->name, &stat, AT_SYMLINK_NOFOLLOW) == 0) {
-		doing->exists = true;
-		place_state_of(&stat, &doing->now);
+	error = place_inspect(doing->directory, doing->name, &doing->now);
+	doing->exists = error == 0;
+	if (error == 0)
 		forget_opened(applying, &doing->now);
-	} else if (errno != ENOENT) {
-		return -errno;
-	}
-	return 0;
+	return error == -ENOENT ? 0 : error;
 }
 
 /* A program may have set the modification time back.  Hard links that are made or removed set ctime, too. */
@@ -77,7 +73,6 @@ int doing_content_open(const struct doing *doing)
 int doing_open(const struct doing *doing)
 {
 	struct pack_state state;
-	struct stat stat;
 	int fd = S_ISREG(doing->now.mode)
 			 ? openat(doing->directory, doing->name,
 				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -85,11 +80,8 @@ int doing_open(const struct doing *doing)
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &stat) == 0) {
-		place_state_of(&stat, &state);
-		if (place_is_same(&state, &doing->now))
-			return fd;
-	}
+	if (place_inspect(fd, "", &state) == 0 && place_is_same(&state, &doing->now))
+		return fd;
 	(void)close(fd);
 	return -1;
 }

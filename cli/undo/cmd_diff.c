@@ -118,6 +118,9 @@ static int print(const struct tree_records *records, struct diff_set *set, void 
 	struct printing *printing = data;
 	const struct patch_style *chosen = style();
 	unsigned width = columns();
+	char text[UNDO_SESSION_TEXT_BYTES];
+	uint64_t unrecorded = step ? 0
+				   : undo_session_unrecorded(&printing->session->session, records);
 	int error;
 
 	if (json) {
@@ -128,7 +131,9 @@ static int print(const struct tree_records *records, struct diff_set *set, void 
 				  : diff_print_patch(stdout, records, set, chosen);
 		pager_finish();
 	}
-	printing->is_whole = diff_print_is_whole(set);
+	if (unrecorded)
+		message("%s", undo_session_unrecorded_text(unrecorded, text));
+	printing->is_whole = diff_print_is_whole(set) && !unrecorded;
 	return error;
 }
 

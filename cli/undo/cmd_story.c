@@ -72,6 +72,8 @@ static int print(const struct undo_session *session, const struct story *story,
 					  json_integer((json_int_t)story->lost_records));
 		(void)json_object_set_new(document, "without_step",
 					  json_integer((json_int_t)story->without_step));
+		(void)json_object_set_new(document, "unrecorded",
+					  json_integer((json_int_t)story->unrecorded));
 		(void)json_object_set_new(document, "steps", story_json(story, wish));
 		return text_json_print(document) < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
 	}

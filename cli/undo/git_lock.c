@@ -240,15 +240,12 @@ static bool is_as_found(struct locking *locking)
 		const struct schedule_item *item = &plan->items[i];
 		const char *path = schedule_text(plan, item->path);
 		struct pack_state state;
-		struct stat stat;
 		if (item->state != SCHEDULE_TODO ||
 		    (item->kind != SCHEDULE_REMOVE && item->kind != SCHEDULE_SWAP) ||
 		    class_of(locking, path) != GIT_STATE)
 			continue;
-		if (lstat(path, &stat) < 0)
-			return false;
-		place_state_of(&stat, &state);
-		if (!place_is_same(&state, &item->found))
+		if (place_inspect(AT_FDCWD, path, &state) < 0 ||
+		    !place_is_same(&state, &item->found))
 			return false;
 	}
 	return true;

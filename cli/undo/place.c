@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "tracker/sys/numbers.h"
@@ -94,38 +96,43 @@ int place_of(struct places *places, const char *path, int *ret_directory, const 
 	return 0;
 }
 
-void place_state_of(const struct stat *stat, struct pack_state *ret_state)
+static int64_t nanoseconds(const struct statx_timestamp *time)
 {
-	const int64_t SECOND_NS = INT64_C(1000000000);
+	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
+}
 
+int place_inspect(int directory, const char *name, struct pack_state *ret_state)
+{
+	struct statx now;
+
+	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH,
+		  STATX_BASIC_STATS | STATX_BTIME, &now) < 0)
+		return -errno;
 	*ret_state = (struct pack_state){
-		.dev = stat->st_dev,
-		.ino = stat->st_ino,
-		.size_bytes = (uint64_t)stat->st_size,
-		.mtime_ns = stat->st_mtim.tv_sec * SECOND_NS + stat->st_mtim.tv_nsec,
-		.ctime_ns = stat->st_ctim.tv_sec * SECOND_NS + stat->st_ctim.tv_nsec,
-		.rdev = stat->st_rdev,
-		.mode = stat->st_mode,
-		.uid = stat->st_uid,
-		.gid = stat->st_gid,
-		.nlink = (uint32_t)stat->st_nlink,
+		.dev = makedev(now.stx_dev_major, now.stx_dev_minor),
+		.ino = now.stx_ino,
+		.size_bytes = now.stx_size,
+		.mtime_ns = nanoseconds(&now.stx_mtime),
+		.ctime_ns = nanoseconds(&now.stx_ctime),
+		/* numbers are given anew: this tells one file from a later one of its number */
+		.creation_ns = now.stx_mask & STATX_BTIME ? nanoseconds(&now.stx_btime) : 0,
+		.rdev = makedev(now.stx_rdev_major, now.stx_rdev_minor),
+		.mode = now.stx_mode,
+		.uid = now.stx_uid,
+		.gid = now.stx_gid,
+		.nlink = now.stx_nlink,
 	};
+	return 0;
 }
 
 int place_state(struct places *places, const char *path, struct pack_state *ret_state)
 {
-	struct stat stat;
 	const char *name;
 	int directory, error = place_of(places, path, &directory, &name);
 
 	if (error == -ENOTDIR)
 		return -ENOENT;
-	if (error < 0)
-		return error;
-	if (fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	place_state_of(&stat, ret_state);
-	return 0;
+	return error ? error : place_inspect(directory, name, ret_state);
 }
 
 bool place_is_same(const struct pack_state *a, const struct pack_state *b)

@@ -35,8 +35,9 @@ void places_forget(struct places *places);
 /* place_state(): what is there.  Returns 0; -ENOENT also where its directory is none. */
 int place_state(struct places *places, const char *path, struct pack_state *ret_state);
 
-/* place_state_of(): a stat(2) as a state. */
-void place_state_of(const struct stat *stat, struct pack_state *ret_state);
+/* place_inspect(): what has a name in a directory, a symbolic link itself.  name: "": what the descriptor is open for.
+ * Returns 0 or a negative errno. */
+int place_inspect(int directory, const char *name, struct pack_state *ret_state);
 
 /* place_is_same(): is it the same thing, unchanged?  Not by ctime, which renames change. */
 bool place_is_same(const struct pack_state *a, const struct pack_state *b);

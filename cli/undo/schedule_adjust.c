@@ -18,6 +18,7 @@ static struct pack_state state_of(const struct tree_entry *entry)
 		.size_bytes = entry->size_bytes,
 		.mtime_ns = entry->mtime_ns,
 		.ctime_ns = entry->ctime_ns,
+		.creation_ns = entry->creation_ns,
 		.rdev = entry->rdev,
 		.mode = entry->mode,
 		.uid = entry->uid,

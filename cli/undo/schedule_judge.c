@@ -44,6 +44,16 @@ static bool has_same_metadata(const struct tree_entry *was, const struct tree_en
 	       !was->attributes;
 }
 
+/* Of two states of one file with the same size and time: is the content the same? */
+static bool may_have_content(const struct making *making, const struct tree_change *change)
+{
+	const struct tree_entry *was = &change->before;
+
+	return was->content == TREE_KEPT   ? making_has_content(making, was, change->path)
+	       : was->content == TREE_LOST ? was->ctime_ns == change->after.ctime_ns
+					   : true;
+}
+
 static bool is_already(const struct making *making, const struct tree_change *change)
 {
 	const struct tree_entry *was = &change->before, *now = &change->after;
@@ -64,8 +74,7 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 		return false;
 	/* A command may have set the time back behind what it wrote. */
 	if (same_inode && was->mtime_ns == now->mtime_ns)
-		return was->size_bytes == now->size_bytes &&
-		       (was->content != TREE_KEPT || making_has_content(making, was, change->path));
+		return was->size_bytes == now->size_bytes && may_have_content(making, change);
 	/* Another file: it may not be one that has other names, or had. */
 	return was->content == TREE_KEPT && was->nlink <= 1 && now->nlink <= 1 &&
 	       making_is_alike(making, was, now, change->path);

@@ -63,8 +63,14 @@ static bool final_path(const struct making *making, const char *path, char *ret_
 {
 	const struct tree_change *change = making_find(making, path);
 
-	if (change && making->fates[change - making->changes->changes] == FATE_OPEN)
-		return false;
+	if (change && making->fates[change - making->changes->changes] == FATE_OPEN) {
+		/* what has the name now went along with a directory, and goes back with it: to a name that no
+		 * record is about */
+		bool moves = change->after.exists && change->moved_from &&
+			     !making_find(making, change->moved_from);
+		return moves &&
+		       snprintf(ret_path, capacity, "%s", change->moved_from) < (int)capacity;
+	}
 	if (snprintf(ret_path, capacity, "%s", path) >= (int)capacity)
 		return false;
 	for (char *slash; (slash = strrchr(ret_path, '/')) && slash != ret_path;) {

@@ -124,6 +124,17 @@ static const struct announcement *announcement_of(const struct reading *reading,
 	return index == STEP_NONE ? NULL : &all[index];
 }
 
+/* Was what announced a program this process, or what this one is a copy of?  Else it has the program's pid from before:
+ * a signal ended it, and its end is not on record. */
+static bool is_announced_by(const struct reading *reading, uint32_t row,
+			    const struct announcement *by)
+{
+	const struct step_process *process = &reading->processes->rows[row];
+
+	return row == by->process ||
+	       ((process->flags & STEP_PROCESS_FORK) && process->parent == by->process);
+}
+
 /* What a process was copied from, stood in its place, or started it. */
 static uint32_t starter_of(const struct reading *reading, const struct event *event)
 {
@@ -135,11 +146,11 @@ static uint32_t starter_of(const struct reading *reading, const struct event *ev
 			return row;
 	}
 	if (event->op == JOURNAL_START) {
-		/* It is another program now. */
-		uint32_t row = newest_of(reading, process->pid, event, true);
-		if (row != STEP_NONE)
-			return row;
 		const struct announcement *by = announcement_of(reading, event->exec);
+		uint32_t row = newest_of(reading, process->pid, event, true);
+		/* It is another program now. */
+		if (row != STEP_NONE && (!by || is_announced_by(reading, row, by)))
+			return row;
 		if (by)
 			return by->process;
 	}
@@ -356,9 +367,7 @@ int step_processes_read(const char *journal, size_t max, struct step_processes *
 /* Is it the record of a change that was made? */
 static bool is_recorded_change(const struct pack_record *record)
 {
-	return record->kind != PACK_AFTER && record->kind != PACK_OPEN &&
-	       record->kind != PACK_EXCLUDED && record->kind != PACK_BOUNDARY &&
-	       record->result != PACK_FAILED;
+	return pack_is_change(record->kind) && record->result != PACK_FAILED;
 }
 
 int step_processes_add_records(struct step_processes *processes, const char *undo)

@@ -8,6 +8,7 @@
 #include "cli/base/text.h"
 #include "cli/undo/diff_pair.h"
 #include "cli/undo/step_changes.h"
+#include "cli/undo/undo_session.h"
 
 const char *story_change_name(enum story_change change)
 {
@@ -204,9 +205,7 @@ static int by_text(const void *a, const void *b)
 
 static bool is_change(const struct tree_record *record)
 {
-	return !record->operation && !record->failed && record->kind != PACK_AFTER &&
-	       record->kind != PACK_OPEN && record->kind != PACK_EXCLUDED &&
-	       record->kind != PACK_BOUNDARY;
+	return !record->operation && !record->failed && pack_is_change(record->kind);
 }
 
 /* Which paths were changed by no step. */
@@ -230,27 +229,35 @@ static int count_without_step(struct story *story, const struct steps *steps)
 	return 0;
 }
 
+static void add_gap(char *text, const char *gap)
+{
+	size_t length = strlen(text);
+
+	if (gap[0])
+		(void)snprintf(text + length, STORY_GAPS_BYTES - length, "%s%s", length ? "; " : "",
+			       gap);
+}
+
 const char *story_gaps(const struct story *story, char *ret_text)
 {
-	char lost[TEXT_NUMBER_BYTES], changed[TEXT_NUMBER_BYTES], what[STORY_GAPS_BYTES / 2] = "";
+	char number[TEXT_NUMBER_BYTES], gap[UNDO_SESSION_TEXT_BYTES] = "";
 
 	ret_text[0] = '\0';
-	if (story->without_step)
-		(void)snprintf(what, sizeof(what),
-			       "%s path%s changed in no known step: `seen diff`",
-			       text_number(story->without_step, changed),
-			       story->without_step == 1 ? " was" : "s were");
 	if (!story->has_journal)
-		(void)snprintf(ret_text, STORY_GAPS_BYTES,
-			       "without a journal there are no steps%s%s", what[0] ? "; " : "",
-			       what);
+		add_gap(ret_text, "without a journal there are no steps");
 	else if (story->lost_records)
-		(void)snprintf(ret_text, STORY_GAPS_BYTES,
-			       "the journal had no room for %s record%s: steps may be missing%s%s",
-			       text_number(story->lost_records, lost),
-			       text_plural(story->lost_records), what[0] ? "; " : "", what);
-	else
-		(void)snprintf(ret_text, STORY_GAPS_BYTES, "%s", what);
+		(void)snprintf(gap, sizeof(gap),
+			       "the journal had no room for %s record%s: steps may be missing",
+			       text_number(story->lost_records, number),
+			       text_plural(story->lost_records));
+	add_gap(ret_text, gap);
+	gap[0] = '\0';
+	if (story->without_step)
+		(void)snprintf(gap, sizeof(gap), "%s path%s changed in no known step: `seen diff`",
+			       text_number(story->without_step, number),
+			       story->without_step == 1 ? " was" : "s were");
+	add_gap(ret_text, gap);
+	add_gap(ret_text, undo_session_unrecorded_text(story->unrecorded, gap));
 	return ret_text;
 }
 
@@ -280,6 +287,8 @@ int story_make(const struct steps *steps, const char *undo, const char *workspac
 		};
 	if (error == 0)
 		error = step_changes_visit(&visit);
+	if (session)
+		ret_story->unrecorded = undo_session_unrecorded(session, &ret_story->records);
 	if (error == 0)
 		error = count_without_step(ret_story, steps);
 	free(running);

@@ -52,12 +52,13 @@ struct story {
 	bool has_journal;      /* else there are no steps */
 	uint64_t lost_records; /* the journal had no room for them: steps may be missing */
 	uint64_t without_step; /* paths that were changed, and no step is known for it */
+	uint64_t unrecorded;   /* undo_session_unrecorded() */
 };
 
 /* story_make(): reads the records of a session, and every content that changed.
  *
  * steps: borrowed until story_free().  undo: directory of undo records; workspace: absolute.
- * session: whether a step runs is asked of it; NULL: it is not asked.
+ * session: whether a step runs, and what is not on record, is asked of it; NULL: it is not asked.
  * only: number of a step, of which alone the files are listed; 0: all.
  * ret_story: story_free() it in any case.  Returns 0; -ENOMEM; the errors of tree_records_read(). */
 int story_make(const struct steps *steps, const char *undo, const char *workspace,

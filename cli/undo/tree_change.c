@@ -446,25 +446,13 @@ int tree_changes_between(const struct tree_records *records, size_t first, size_
 	return read_range(records, first, end, &range, later, ret_changes);
 }
 
-/* When a file was made; 0: not known. */
-static int64_t creation_of(const char *path)
-{
-	const int64_t SECOND_NS = INT64_C(1000000000);
-	struct statx stat;
-
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &stat) < 0 ||
-	    !(stat.stx_mask & STATX_BTIME))
-		return 0;
-	return stat.stx_btime.tv_sec * SECOND_NS + stat.stx_btime.tv_nsec;
-}
-
 int tree_changes_disk(const struct tree_changes *changes, const char *path, int64_t time_ns,
 		      struct tree_entry *ret_entry, bool *ret_as_left)
 {
 	int error = tree_state_of_base(changes->walk, NULL, path, ret_entry);
 	const struct pack_state state = { .dev = ret_entry->dev,
 					  .ino = ret_entry->ino,
-					  .creation_ns = creation_of(path) };
+					  .creation_ns = ret_entry->creation_ns };
 	const struct tree_inode *inode = tree_inode_find(changes->walk, &state);
 
 	*ret_as_left = false;

@@ -42,8 +42,8 @@ struct tree_entry {
 	uint32_t nlink;
 	uint64_t dev, ino, rdev;
 	uint64_t size_bytes;
-	int64_t mtime_ns, ctime_ns;
-	struct version version; /* all zero: not known */
+	int64_t mtime_ns, ctime_ns, creation_ns; /* creation_ns 0: not known */
+	struct version version;                  /* all zero: not known */
 	enum tree_content content;
 	enum tree_lost lost;
 	const char *disk_path;                   /* TREE_DISK: absolute; else NULL */

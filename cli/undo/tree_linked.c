@@ -68,6 +68,18 @@ static int collect(struct tree_records *records, struct following *following)
 	return 0;
 }
 
+/* Where a later record has the bytes that a file was linked with. */
+static void note_content(struct tree_record *link, const struct tree_record *record)
+{
+	bool is_held = record->held == PACK_INLINE || record->held == PACK_REFLINK ||
+		       record->held == PACK_COPY;
+
+	if (record->kind == PACK_CONTENT && is_held &&
+	    record->before.size_bytes == link->before.size_bytes &&
+	    record->before.mtime_ns == link->linked_mtime_ns)
+		link->linked_content = record;
+}
+
 static void follow(struct following *following, struct tree_record *record)
 {
 	struct linked *linked = bsearch(&record->before, following->inodes, following->inode_count,
@@ -78,8 +90,11 @@ static void follow(struct following *following, struct tree_record *record)
 	for (size_t i = linked->first; linked->retimed && i < linked->end; i++)
 		following->links[i]->linked_mtime_ns = record->before.mtime_ns;
 	linked->retimed = record->kind == PACK_METADATA && record->what == PACK_TIMES;
-	if (record->kind == PACK_CONTENT || record->kind == PACK_OPEN)
+	if (record->kind == PACK_CONTENT || record->kind == PACK_OPEN) {
+		for (size_t i = linked->first; i < linked->end; i++)
+			note_content(following->links[i], record);
 		linked->first = linked->end; /* their bytes are not the inode's any more */
+	}
 	if (linked->end < following->link_count && following->links[linked->end] == record)
 		linked->end++;
 }

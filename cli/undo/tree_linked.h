@@ -5,7 +5,8 @@
 #include "cli/undo/tree_record.h"
 
 /* tree_linked_follow(): finds out which modification time each linked file has by now, as far as the
- * session set it (`linked_mtime_ns`): its bytes are the same then.
+ * session set it (`linked_mtime_ns`): its bytes are the same then.  And which record kept its bytes before the session
+ * wrote to it by another name (`linked_content`).
  *
  * records: all of a session, in their order.  Returns 0 or -ENOMEM. */
 int tree_linked_follow(struct tree_records *records);

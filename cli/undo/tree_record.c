@@ -101,6 +101,7 @@ static int append_until(struct tree_records *records, struct cursor *cursor, uin
 		    !is_late(&cursor->entry.record, since_ns))
 			return 0;
 		cursor->has_entry = false;
+		records->not_kept += !operation && pack_is_loss(&cursor->entry.record);
 		if (cursor->entry.record.result == PACK_FAILED && !holds(&cursor->entry.record))
 			continue;
 		int error = append(records, &cursor->entry, operation);
@@ -188,6 +189,8 @@ void tree_records_close(struct tree_records *records)
 
 int tree_record_open(const struct tree_records *records, const struct tree_record *record)
 {
+	if (record->linked_content)
+		return tree_record_open(records, record->linked_content);
 	struct pack_record form = {
 		.place = record->place,
 		.kind = record->kind,

@@ -29,6 +29,9 @@ struct tree_record {
 	uint8_t reason;     /* enum pack_reason */
 	uint8_t what;       /* enum pack_metadata, enum pack_cause */
 	int64_t linked_mtime_ns; /* held as LINK: the time that the linked file has by now */
+	/* held as LINK, and the linked file was written to since by another name: a later record, which kept its bytes
+	 * before that; NULL: none */
+	const struct tree_record *linked_content;
 	/* The call failed: nothing happened, but what was kept for it may be the only copy: it is kept
 	 * once at each boundary. */
 	bool failed;
@@ -53,7 +56,8 @@ struct tree_records {
 	uint64_t damaged_place;     /* of the last in the packs of the session's processes */
 	uint32_t damaged_operation; /* the last one with such a stretch; 0: none */
 	uint32_t dropped_parts;     /* the oldest, for want of room */
-	uint64_t next_place;        /* behind the last record of the session's processes */
+	uint64_t not_kept; /* of the session's processes: contents that had to be kept, and could not */
+	uint64_t next_place; /* behind the last record of the session's processes */
 	struct tree_packs *packs;
 	size_t pack_count;
 	struct tree_memory *memory;

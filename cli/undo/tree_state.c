@@ -43,46 +43,24 @@ static void set_state(struct tree_entry *entry, const struct pack_state *state)
 	entry->size_bytes = state->size_bytes;
 	entry->mtime_ns = state->mtime_ns;
 	entry->ctime_ns = state->ctime_ns;
+	entry->creation_ns = state->creation_ns;
 }
 
 /* What has a name below a symbolic link is another thing, which has a name of its own. */
-static int stat_disk(struct tree_walk *walk, const char *path, struct stat *ret_stat)
-{
-	const char *name;
-	int directory, error = walk->places.root > 0 ? 0 : places_open(&walk->places);
-
-	if (error == 0)
-		error = place_of(&walk->places, path, &directory, &name);
-	if (error == 0 && fstatat(directory, name, ret_stat, AT_SYMLINK_NOFOLLOW) < 0)
-		error = -errno;
-	return error;
-}
-
 static int entry_of_disk(struct tree_walk *walk, const char *path, struct tree_entry *ret_entry)
 {
-	struct stat stat = { .st_mode = 0 };
-	int error = stat_disk(walk, path, &stat);
+	struct pack_state state;
+	int error = walk->places.root > 0 ? 0 : places_open(&walk->places);
 
+	if (error == 0)
+		error = place_state(&walk->places, path, &state);
 	*ret_entry = (struct tree_entry){ .known = true };
 	if (error < 0) {
 		ret_entry->known = error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
 		return 0;
 	}
-	set_state(ret_entry, &(struct pack_state){
-				     .dev = stat.st_dev,
-				     .ino = stat.st_ino,
-				     .size_bytes = (uint64_t)stat.st_size,
-				     .mtime_ns = stat.st_mtim.tv_sec * INT64_C(1000000000) +
-						 stat.st_mtim.tv_nsec,
-				     .ctime_ns = stat.st_ctim.tv_sec * INT64_C(1000000000) +
-						 stat.st_ctim.tv_nsec,
-				     .rdev = stat.st_rdev,
-				     .mode = stat.st_mode,
-				     .uid = stat.st_uid,
-				     .gid = stat.st_gid,
-				     .nlink = (uint32_t)stat.st_nlink,
-			     });
-	if (!has_bytes(stat.st_mode))
+	set_state(ret_entry, &state);
+	if (!has_bytes(state.mode))
 		return 0;
 	ret_entry->content = TREE_DISK;
 	ret_entry->disk_path = tree_memory_text(walk->memory, path, strlen(path));

@@ -59,8 +59,7 @@ static uint32_t step_of(const struct undo_ranges *ranges, const struct tree_reco
 
 static bool is_change(const struct tree_record *record)
 {
-	return !record->failed && record->kind != PACK_AFTER && record->kind != PACK_OPEN &&
-	       record->kind != PACK_EXCLUDED && record->kind != PACK_BOUNDARY;
+	return !record->failed && pack_is_change(record->kind);
 }
 
 void undo_range_pass(struct undo_ranges *ranges, uint32_t step)

@@ -77,6 +77,14 @@ static void report_excluded(const struct undo_run *run)
 	free(paths);
 }
 
+void undo_report_unrecorded(const struct undo_run *run)
+{
+	char text[UNDO_SESSION_TEXT_BYTES];
+
+	if (run->request->kind == OPERATION_UNDO && run->unrecorded)
+		message("%s", undo_session_unrecorded_text(run->unrecorded, text));
+}
+
 void undo_report_left(const struct undo_run *run)
 {
 	const struct schedule_report *report = &run->report;
@@ -94,6 +102,7 @@ void undo_report_left(const struct undo_run *run)
 			(unsigned long long)run->records.damaged);
 	if (run->records.dropped_parts)
 		message("the oldest undo records went for want of room ([undo] max_bytes)");
+	undo_report_unrecorded(run);
 }
 
 static const char *verb_of(enum schedule_verb verb, bool done)
@@ -242,7 +251,9 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 int undo_report_code(const struct undo_run *run, const struct apply_result *result)
 {
 	bool conflict = result && result->skipped;
-	bool partly = result && result->failed;
+	/* One step may be whole. */
+	bool lacks = run->request->kind == OPERATION_UNDO && run->unrecorded && !run->step;
+	bool partly = lacks || (result && result->failed);
 
 	for (size_t i = 0; i < run->report.left_count; i++)
 		switch (run->report.left[i].reason) {
@@ -353,5 +364,7 @@ int undo_report_json(const struct undo_run *run, const struct apply_result *resu
 	(void)json_object_set_new(document, "left", left_json(run, result));
 	(void)json_object_set_new(document, "unchanged",
 				  json_integer((json_int_t)run->report.same));
+	(void)json_object_set_new(document, "unrecorded",
+				  json_integer((json_int_t)run->unrecorded));
 	return text_json_print(document) == 0 ? EXIT_CODE_OK : EXIT_CODE_OUTPUT;
 }

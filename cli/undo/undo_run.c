@@ -80,10 +80,15 @@ static int no_step(const struct undo_run *run, bool is_stepless)
 	else if (is_stepless)
 		message("nothing was undone: what was changed last is of no step that the journal "
 			"has; `seen undo --since TIME` takes it back");
+	else if (run->unrecorded)
+		message("nothing was undone: no step of session %s has a change on record that is "
+			"not undone",
+			run->session.name);
 	else
 		message("nothing to undo: no step of session %s changed %s", run->session.name,
 			run->request->paths ? "that" : "anything that is not undone");
-	return EXIT_CODE_NOTHING;
+	undo_report_unrecorded(run);
+	return run->unrecorded ? EXIT_CODE_PARTLY : EXIT_CODE_NOTHING;
 }
 
 static int choose_last(struct undo_run *run)
@@ -445,7 +450,7 @@ static int act(struct undo_run *run)
 		return do_plan(run);
 	if (run->report.left_count && is_about_last(request) && !request->paths)
 		note_left(run);
-	if (!run->report.left_count)
+	if (!run->report.left_count && !run->unrecorded)
 		message("nothing to %s: all is as it was",
 			request->kind == OPERATION_REDO ? "redo" : "undo");
 	code = undo_report_code(run, NULL);
@@ -467,6 +472,7 @@ static int read_and_act(struct undo_run *run)
 	if (error == 0)
 		error = undo_ranges_read(&run->session.steps, &run->records, run->directory,
 					 &run->ranges);
+	run->unrecorded = undo_session_unrecorded(&run->session.session, &run->records);
 	return error < 0 ? failed(run, error) : act(run);
 }
 
@@ -541,8 +547,8 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 		git_locks_init(run->session.undo, &run->locks);
 		int error = session_open_directory(AT_FDCWD, run->session.undo, &run->directory);
 		if (error == -ENOENT) {
-			message("session %s keeps nothing for undo: [undo] enable was off, or "
-				"nothing was changed",
+			message("session %s keeps nothing for undo: [undo] enable was off, nothing "
+				"was changed, or nothing could be kept",
 				run->session.name);
 			code = EXIT_CODE_NOTHING;
 		} else {

@@ -37,7 +37,8 @@ struct undo_run {
 	struct tree_records records;
 	struct undo_ranges ranges;
 	struct tree_range range;
-	uint32_t step; /* what is undone is this one alone; 0: not */
+	uint32_t step;       /* what is undone is this one alone; 0: not */
+	uint64_t unrecorded; /* undo_session_unrecorded() */
 	struct tree_changes changes;
 	struct schedule schedule;
 	struct schedule_report report;

@@ -8,6 +8,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
+#include "cli/base/text.h"
 #include "cli/journal/journal_reader.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session_find.h"
@@ -143,6 +144,30 @@ void undo_session_mark(const struct undo_session *session)
 
 	if (segment->header && segment_undo(segment) && session_life(segment) != SESSION_EMPTY)
 		(void)pack_boundary(segment, PACK_COMMAND);
+}
+
+uint64_t undo_session_unrecorded(const struct session *session, const struct tree_records *records)
+{
+	const struct segment *segment = &session->segment;
+	uint64_t lost = segment->header ? segment_counter(segment, COUNTER_lost_undo) : 0;
+
+	return lost > records->not_kept && !records->damaged && !records->dropped_parts
+		       ? lost - records->not_kept
+		       : 0;
+}
+
+const char *undo_session_unrecorded_text(uint64_t count, char ret_text[UNDO_SESSION_TEXT_BYTES])
+{
+	char number[TEXT_NUMBER_BYTES];
+
+	ret_text[0] = '\0';
+	if (count)
+		(void)snprintf(ret_text, UNDO_SESSION_TEXT_BYTES,
+			       "what was there before %s change%s could not be put on record: no "
+			       "step lists %s, and %s cannot be undone",
+			       text_number(count, number), text_plural(count),
+			       count == 1 ? "it" : "them", count == 1 ? "it" : "they");
+	return ret_text;
 }
 
 void undo_session_close(struct undo_session *session)

@@ -7,6 +7,7 @@
 
 #include "cli/session/session.h"
 #include "cli/undo/step.h"
+#include "cli/undo/tree_record.h"
 #include "tracker/segment/segment.h"
 
 struct undo_session {
@@ -36,6 +37,14 @@ int undo_session_find_records(const struct config *config, const char *name,
 /* undo_session_mark(): what exists now is kept before it changes: a person is about to see it.  For
  * a session in which a process lives; else nothing. */
 void undo_session_mark(const struct undo_session *session);
+
+/* undo_session_unrecorded(): how many changes of a session are not among its undo records, since there was no room for
+ * them.  0 also where that is not known: it has no segment any more, or records are damaged or went. */
+uint64_t undo_session_unrecorded(const struct session *session, const struct tree_records *records);
+
+/* undo_session_unrecorded_text(): for a person; "" where there are none. */
+enum { UNDO_SESSION_TEXT_BYTES = 192 };
+const char *undo_session_unrecorded_text(uint64_t count, char ret_text[UNDO_SESSION_TEXT_BYTES]);
 
 void undo_session_close(struct undo_session *session);
 

@@ -60,7 +60,8 @@ static void keep_move(const struct keeper *keeper, struct call *call, struct kee
 
 	if (to->is_there && !exchanges && !to->is_external && !to->is_excluded)
 		call->kept.other_place_1 = keep_going(keeper, PACK_REPLACED, to) + 1;
-	note.flags |= to->is_external ? PACK_OTHER_EXTERNAL : 0;
+	note.flags |= (to->is_external ? PACK_OTHER_EXTERNAL : 0) |
+		      (exchanges ? 0 : keep_flags_of_open(keeper, from->path, &from->state));
 	note.other = to->path;
 	uint64_t place = pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
 	call->kept.leaves = to->is_external && !from->is_external;

@@ -35,6 +35,14 @@ uint32_t keep_flags_of_descriptor(const char *path, const struct pack_state *sta
 	return PACK_BY_DESCRIPTOR | (has_lost_name(path, state) ? PACK_NO_NAME : 0);
 }
 
+uint32_t keep_flags_of_open(const struct keeper *keeper, const char *path,
+			    const struct pack_state *state)
+{
+	return keeper->is_open && S_ISREG(state->mode) && keeper->is_open(keeper->segment, path)
+		       ? PACK_SHARED
+		       : 0;
+}
+
 struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
 			   const struct keep_name *name)
 {
@@ -272,7 +280,9 @@ void keep_after(const struct keeper *keeper, const struct call_name *name, const
 	if (keep_name_state(name, &note.before) < 0)
 		return;
 	note.flags = (name->path ? 0 : keep_flags_of_descriptor(path, &note.before)) |
-		     (cause == KEEP_SET ? PACK_UNWRITTEN : 0);
+		     (cause == KEEP_SET
+			      ? PACK_UNWRITTEN | keep_flags_of_open(keeper, path, &note.before)
+			      : 0);
 	if (cause == KEEP_MADE)
 		kept_note(keeper->segment, kept_key(&note.before));
 	if (cause != KEEP_WRITTEN || !keep_left(keeper, &note, name, -1))

@@ -16,6 +16,11 @@ struct pack_note keep_note(const struct keeper *keeper, enum pack_kind kind,
  * kernel. */
 uint32_t keep_flags_of_descriptor(const char *path, const struct pack_state *state);
 
+/* keep_flags_of_open(): of a record about a file that a program of the session has open: it may write to it behind the
+ * call, unseen. */
+uint32_t keep_flags_of_open(const struct keeper *keeper, const char *path,
+			    const struct pack_state *state);
+
 /* keep_going(): a name whose file is about to go: REMOVED, REPLACED.  keep_changing(): the content of a file is
  * about to be changed: CONTENT.  fd: a descriptor for that file, which may be one for reading; -1: none.
  * Return the record's place, or PACK_NO_PLACE. */

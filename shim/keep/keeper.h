@@ -28,6 +28,8 @@ struct keeper {
 	uint32_t pid;
 	/* Would closing a descriptor for that file give up a lock of the caller's?  NULL: no. */
 	bool (*may_be_locked)(const struct stat *file);
+	/* Has a program of the session that file open for writing?  NULL: not known. */
+	bool (*is_open)(const struct segment *segment, const char *path);
 	/* Is there a text at that address, to be read before the kernel did?  NULL: yes. */
 	bool (*is_text)(const char *text);
 };

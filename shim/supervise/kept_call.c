@@ -27,7 +27,8 @@ struct keeper kept_call_keeper(const struct supervision *supervision, const stru
 {
 	return (struct keeper){ .segment = supervision->segment,
 				.process = (uint32_t)target->record,
-				.pid = (uint32_t)target->pid };
+				.pid = (uint32_t)target->pid,
+				.is_open = written_is_open };
 }
 
 bool kept_call_inspects(const struct supervision *supervision)

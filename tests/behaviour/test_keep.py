@@ -392,6 +392,23 @@ class Limits(Keep):
         self.assertIn("could not be kept", self.run_with("echo x >> a; echo y > b; rm b", reserve=99))
         self.assertEqual(self.records(), [])
 
+    def test_changes_that_are_not_on_record_are_reported(self):
+        self.file("a", b"x")
+        self.file("b", b"x")
+        self.run_with("echo y >> a; rm b", reserve=99)
+        lost = b"seen: what was there before 2 changes could not be put on record: no step lists them, and they cannot be undone\n"
+        self.assertIn(lost, self.seen("story", "--session", "s", code=0).stderr)
+        self.assertIn(lost, self.seen("diff", "--session", "s").stderr)
+        for words in (), ("--all",):
+            result = self.seen("undo", "--session", "s", *words, code=8)
+            self.assertIn(lost, result.stderr)
+            self.assertNotIn(b"nothing to undo", result.stderr)
+            self.assertNotIn(b"all is as it was", result.stderr)
+        self.run_with("echo z > c")
+        result = self.seen("undo", "--session", "s", "--all", code=8)
+        self.assertEqual((result.stdout.splitlines()[0], self.work.joinpath("c").exists()), (b"removed c", False))
+        self.assertIn(lost, result.stderr)
+
     def test_what_can_be_made_again_is_no_loss(self):
         self.file("x.o", b"x")
         self.assertNotIn("undo", self.run_with("rm x.o"))

@@ -150,7 +150,7 @@ class Steps(Story):
         self.assertEqual([row["command"] for row in report["steps"]["rows"]], ["rm -rf src", "rm e*"])
         self.validate_by("report.schema.json", [report])
         self.validate_by("story.schema.json", [{"schema": "seen/story/1", "session": "s", "workspace": "/", "damaged": 0, "journal": True,
-                                                "lost_records": 0, "without_step": 0,
+                                                "lost_records": 0, "without_step": 0, "unrecorded": 0,
                                                 "steps": report["steps"]["rows"]}])
         for form in ("text", "md"):
             self.assertIn(b"step by step", self.seen("report", "--session", "s", "--format", form, code=0).stdout)

@@ -338,6 +338,61 @@ class FoundLater(unittest.TestCase):
         self.assertUndone(before, "--all", "--times")
         self.assertUndone(after, command="redo")
 
+    def test_numbers_of_files_that_an_undo_made_and_removed(self):
+        """Their records do not stand for earlier files of the session that had these numbers."""
+        for number in range(20):
+            self.session.write("c%d" % number, b"c" * 30)
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("for i in c?*; do : > $i; exec 7>> $i; echo a >&7; mv $i d; echo b >&7; rm d; done; exec 7>&-")
+        agent.close()
+        for _ in range(3):
+            self.assertUndone(before, "--all", "--times")
+            self.assertUndone({}, command="redo")
+
+    def test_file_whose_mode_is_set_while_it_is_open(self):
+        for name in "ab":
+            self.session.write(name, name.encode() * 30)
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("for i in a b; do : > $i; exec 7>> $i; echo 1 >&7; chmod 600 $i; echo 2 >&7; rm $i; done; exec 7>&-")
+        agent.close()
+        self.assertUndone(before, "--all", "--times")
+
+    def test_content_that_was_linked_and_written_to_by_a_later_step(self):
+        """The later step's record has what the link had."""
+        self.session.write("a", os.urandom(150000))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("ln a b; echo other > n; mv n a")
+        agent.shell("echo more >> b")
+        agent.close()
+        result = self.seen("undo", "--step", "1", "--times")
+        self.assertEqual((result.returncode, result.stderr), (12, b"seen: b is left as it is: a later step changed it, too\n"))
+        self.assertEqual(tree(self.session.workspace)[b"a"], before[b"a"])
+
+    def test_link_to_a_file_that_moved_along_with_its_directory(self):
+        """Another file has the name that it had before."""
+        os.mkdir(self.session.path("d"))
+        self.session.write("d/x", b"x")
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("mv d a; mkdir d; mv a d/; echo new > d/x")
+        agent.shell("ln d/a/x d/link")
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertUndone(before, "--all", "--times")
+        self.assertUndone(after, command="redo")
+
+    def test_renamed_file_that_had_another_name(self):
+        self.session.write("c", b"c")
+        os.link(self.session.path("c"), self.session.path("../link"))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("echo more >> c; rm ../link; mv c d")
+        agent.close()
+        self.assertUndone(before, "--all", "--times")
+
     def test_file_that_was_given_the_number_of_one_with_several_names(self):
         """It has the same content and time, too, and is another file all the same: it gets no other names."""
         names, numbers = ["%02d" % i for i in range(40)], set()

@@ -74,6 +74,14 @@ class External(Undone):
         self.assertEqual((now[b"top"], now[b"src/a"]), (theirs, after[b"src/a"]))
 
 
+class Lost(Undone):
+    def test_a_content_that_was_not_kept_and_has_the_same_size_and_time_now(self):
+        self.session.write("made.o", b"one\n")
+        self.agent("cp -p made.o ../t; printf 'two\\n' 1<> made.o; touch -r ../t made.o; rm ../t", "echo 2 > top")
+        self.assertEqual(self.undo("--all", code=8).stderr, b"seen: made.o is left as it is: it can be made again, and was not kept\n")
+        self.assertEqual((self.read("made.o"), self.tree()[b"top"]), (b"two\n", self.before[b"top"]))
+
+
 class Unreadable(Undone):
     def agent(self, *commands):
         agent = self.session.agent()

@@ -27,6 +27,7 @@
 #ifndef SEEN_TRACKER_PACK_H
 #define SEEN_TRACKER_PACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracker/content/version.h"
@@ -128,8 +129,8 @@ enum pack_flags {
 		16, /* `path` is not in the workspace: RENAMED into it, or below what was moved out of it */
 	PACK_OTHER_EXTERNAL = 32, /* the same of `other` */
 	PACK_SHARED =
-		128, /* AFTER: a program that was started may still write to it; CONTENT: one of the
-			    * session had it open before, and may have written to it */
+		128, /* AFTER: a program that was started may still write to it; CONTENT, RENAMED: one of the
+			    * session had it open before, and may have written to it, or may yet */
 	PACK_GOING =
 		256, /* METADATA, ATTRIBUTE: an attribute of what the next record of `path` removes */
 	PACK_CUT = 64, /* a path was longer than PACK_PATH_BYTES_MAX */
@@ -182,6 +183,21 @@ struct pack_record {
 	 * content has the version of its bytes */
 	struct version version;
 };
+
+/* pack_is_change(): is it about a change?  The other kinds tell what was left, or from where on. */
+static inline bool pack_is_change(enum pack_kind kind)
+{
+	return kind != PACK_AFTER && kind != PACK_OPEN && kind != PACK_EXCLUDED &&
+	       kind != PACK_BOUNDARY;
+}
+
+/* pack_is_loss(): had its content to be kept before a change, and was not?  What can be made again, and what has no
+ * content, is no loss. */
+static inline bool pack_is_loss(const struct pack_record *record)
+{
+	return pack_is_change(record->kind) && record->held == PACK_NOT_KEPT &&
+	       record->reason != PACK_REBUILDABLE && record->reason != PACK_NO_FILE;
+}
 
 /* How a record begins on disk. */
 struct pack_head {

@@ -284,11 +284,8 @@ static void close_part(const struct draft *draft)
 static uint64_t finish_draft(const struct segment *segment, const struct draft *draft, int error)
 {
 	close_part(draft);
-	/* what can be made again, and what has no content, is no loss */
-	bool is_lost = draft->record.held == PACK_NOT_KEPT &&
-		       draft->record.reason != PACK_REBUILDABLE &&
-		       draft->record.reason != PACK_NO_FILE;
-	if ((error < 0 && error != -EALREADY) || is_lost)
+	bool is_missing = error < 0 && error != -EALREADY && pack_is_change(draft->record.kind);
+	if (is_missing || pack_is_loss(&draft->record))
 		segment_count(segment, COUNTER_lost_undo, 1);
 	if (error < 0)
 		return PACK_NO_PLACE;

@@ -11,6 +11,7 @@
 static struct steps steps;
 static uint64_t now;
 static uint32_t flags;
+static uint64_t serial; /* of the EXEC record that announced the next START; 0: none */
 
 static void init(void)
 {
@@ -18,6 +19,7 @@ static void init(void)
 	steps = (struct steps){ .steps = NULL };
 	now = 1000;
 	flags = 1 << CONTEXT_RUN_SHIFT | CONTEXT_ATTACHED;
+	serial = 0;
 }
 
 static void finish(void)
@@ -38,7 +40,8 @@ static uint32_t text(const char *bytes, size_t size)
 static uint32_t life(enum journal_op op, int pid, int parent, enum role role, const char *arguments,
 		     size_t size)
 {
-	struct journal_process process = { .pid = (uint32_t)pid,
+	struct journal_process process = { .serial = op == JOURNAL_START ? serial : 0,
+					   .pid = (uint32_t)pid,
 					   .parent_pid = (uint32_t)parent,
 					   .role = role,
 					   .context = flags,
@@ -132,6 +135,33 @@ Test(step, an_agent_has_commands_and_own_actions)
 	cr_assert_eq(step_at(999999, last), 0);
 	cr_assert_null(steps_numbered(&steps, 0));
 	cr_assert_null(steps_numbered(&steps, 6));
+}
+
+Test(step, a_killed_process_is_not_the_next_one_of_its_pid)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	serial = 1;
+	event(JOURNAL_EXEC, agent, "/bin/x", serial);
+	uint32_t killed = START(11, 10, ROLE_SHELL, "bash\0-c\0kill -9 $$");
+	write_to(killed);
+	serial = 2;
+	event(JOURNAL_EXEC, agent, "/bin/x", serial);
+	uint32_t next = START(11, 10, ROLE_SHELL, "bash\0-c\0make");
+	write_to(next);
+	serial = 3;
+	event(JOURNAL_EXEC, next, "/bin/x", serial);
+	uint32_t again = START(11, 10, ROLE_TOOL, "make\0all");
+	write_to(again);
+	leave(again, 0);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert_eq(steps.count, 2);
+	expect(1, STEP_COMMAND, "kill -9 $$");
+	expect(2, STEP_COMMAND, "make");
+	cr_assert_eq(step_at(killed, now), 1);
+	cr_assert_eq(step_at(next, now), 2);
+	cr_assert_eq(step_at(again, now), 2);
 }
 
 Test(step, what_is_forked_for_a_command_belongs_to_it)

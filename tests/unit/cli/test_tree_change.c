@@ -56,16 +56,7 @@ static struct history *history;
 
 static bool state_at(const char *path, struct pack_state *ret_state)
 {
-	struct statx statx_buffer;
-	struct stat stat;
-
-	if (lstat(path, &stat) < 0)
-		return false;
-	place_state_of(&stat, ret_state);
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &statx_buffer) == 0)
-		ret_state->creation_ns = statx_buffer.stx_btime.tv_sec * INT64_C(1000000000) +
-					 statx_buffer.stx_btime.tv_nsec;
-	return true;
+	return place_inspect(AT_FDCWD, path, ret_state) == 0;
 }
 
 static struct version version_at(const char *path, const struct pack_state *state)
