@@ -52,6 +52,12 @@ static bool blank(char *text, size_t start, size_t end, bool is_line)
 
 char *jsonc_plain(const char *bytes, size_t length, int *ret_line, const char **ret_fault)
 {
+	const char *nul = memchr(bytes, '\0', length);
+	if (nul) {
+		*ret_line = line_of(bytes, (size_t)(nul - bytes));
+		*ret_fault = "a NUL byte";
+		return NULL;
+	}
 	char *plain = malloc(length + 1);
 	size_t at = 0;
 

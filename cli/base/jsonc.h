@@ -13,9 +13,9 @@
  * ends stay.  Commas behind a last item stay, too.
  *
  * bytes: ended by a NUL.  Returns the copy, of the same length, which the caller frees; or NULL with
- * ret_line, the line of the fault, from 1, and ret_fault, words for it: a comment without an end, a
- * comment in which a carriage return stands alone (programs do not agree whether it ends there), or
- * too little memory. */
+ * ret_line, the line of the fault, from 1, and ret_fault, words for it: a NUL byte, a comment without an
+ * end, a comment in which a carriage return stands alone (programs do not agree whether it ends there),
+ * or too little memory. */
 char *jsonc_plain(const char *bytes, size_t length, int *ret_line, const char **ret_fault);
 
 /* jsonc_parse(): the value of a part of a plain text.

@@ -371,6 +371,7 @@ class Hostile(Hooks):
     def test_no_json(self):
         self.refused('{\n  /* mine\n  "b": 2\n}', "a comment has no end; correct it, or add the hooks by hand", 2)
         self.refused('{\n  // mine\r  "b": 2\n}', "carriage return", 2)
+        self.refused('{\n  // mine\0\n  "b": 2\n}', "a NUL byte; correct it, or add the hooks by hand", 2)
         self.refused('{\n  "b": 2,,\n}', "hand", 2)
         self.refused('{\n  "b": 2 // mine\n  "c": 3\n}', "hand", 3)
         self.refused("", "hand", 1)
