@@ -1,7 +1,6 @@
 /* Work that no process waits for: see aside.h. */
 #include "cli/run/aside.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -34,26 +33,29 @@ static void stand_alone(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The process between the run and what goes on; 0: none that is to be waited for. */
+static pid_t between;
+
 bool aside(void (*leave)(void *data), void (*work)(void *data), void *data)
 {
-	int status = 0;
-	pid_t between = fork();
-
+	aside_reap();
+	between = fork();
 	if (between == 0) {
 		/* what goes on is no child of the run, which would have to wait for it */
-		if (setsid() < 0)
-			_exit(1);
-		pid_t child = fork();
-		if (child != 0)
-			_exit(child < 0);
+		if (setsid() < 0 || fork() != 0)
+			_exit(0);
 		leave(data);
 		stand_alone();
 		work(data);
 		_exit(0);
 	}
-	while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR)
-		;
-	return between > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return between > 0;
+}
+
+void aside_reap(void)
+{
+	if (between > 0 && waitpid(between, NULL, WNOHANG) != 0)
+		between = 0;
 }
 
 bool aside_is_possible(bool is_inner)

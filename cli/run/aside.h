@@ -12,8 +12,12 @@
  * What it does may end with any instruction: a kill is reported to no process.  leave(data) comes first in that
  * process: it unmaps the files of sessions that this one has mapped, since a session that is mapped
  * counts as used.  Descriptors are closed then.
- * Returns whether there is such a process. */
+ * Returns whether one was started. */
 bool aside(void (*leave)(void *data), void (*work)(void *data), void *data);
+
+/* aside_reap(): what starts such a process ends at once, and is a child of this one.  To be called when
+ * children end; never waits: on a busy machine that would take as long as the work. */
+void aside_reap(void);
 
 /* aside_is_possible(): may a process be left behind?  Not by the first process of a container, with
  * which all others end; nor below another run, which would take it for one of its command's.

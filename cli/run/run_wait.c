@@ -12,6 +12,7 @@
 
 #include "cli/base/mapped.h"
 #include "cli/base/message.h"
+#include "cli/run/aside.h"
 #include "tracker/sys/sys.h"
 
 /* Is a signal that reached this process to be passed on?  What the terminal sends (si_code
@@ -178,6 +179,7 @@ int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const
 		siginfo_t info;
 		int status;
 
+		aside_reap();
 		if (supervised ? has_supervised_ended(supervised, &status, recording)
 			       : has_ended(command, &status))
 			return status;

@@ -177,8 +177,10 @@ class Aside(Housekeeping):
         begun = time.monotonic()
         os.kill(run.pid, signal.SIGTERM)
         run.wait()
-        pid, = self.aside()
-        return pid, time.monotonic() - begun
+        seconds = time.monotonic() - begun
+        self.wait_until(lambda: [pid for pid in self.aside() if os.getsid(pid) != pid])  # its maker leads its session, and is gone
+        pid, = (pid for pid in self.aside() if os.getsid(pid) != pid)
+        return pid, seconds
 
     def test_the_run_does_not_wait(self):
         pid, seconds = self.held()

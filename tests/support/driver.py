@@ -87,21 +87,27 @@ class Case(unittest.TestCase):
         return done
 
     def aside(self):
-        """Processes that runs of this test left to work aside: those of seen in a session without its first process, by pid."""
-        found = []
-        for process in pathlib.Path("/proc").iterdir():
+        """Processes that runs of this test left to work aside, by pid: those of seen that neither this test nor a run has as a child."""
+        def is_seen(pid):
             try:
-                if process.name.isdigit() and os.readlink(process / "exe") == os.path.realpath(SEEN) and \
-                        f"HOME={self.home}\0".encode() in (process / "environ").read_bytes() and \
-                        not os.path.exists(f"/proc/{os.getsid(int(process.name))}"):
-                    found.append(int(process.name))
+                return os.readlink(f"/proc/{pid}/exe") == os.path.realpath(SEEN)
+            except OSError:  # it is gone, or another user's
+                return False
+
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if is_seen(pid) and f"HOME={self.home}\0".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
+                    parent = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
+                    if parent != str(os.getpid()) and not is_seen(parent):
+                        found.append(int(pid))
             except OSError:
                 pass
         return found
 
     def wait_for_aside(self):
         """Until nothing of this test works aside any more."""
-        self.wait_until(lambda: not self.aside())
+        self.wait_until(lambda: not self.aside() and not self.aside())  # one that was just made is in the second list
 
     def wait_until(self, holds):
         end = time.monotonic() + DEADLINE
