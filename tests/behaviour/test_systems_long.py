@@ -1,7 +1,11 @@
 """Packages for many systems (scripts/package --release), each installed, used and removed in a clean root of a Debian release.
 
 For root alone; needs debootstrap, bubblewrap, a mirror, and qemu-user-static for aarch64.  Rows: docs/systems.md.
+$SEEN_RELEASE: a directory with `packages` and `programs` that scripts/package --release made; else they are made.
 """
+import gzip
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -26,22 +30,81 @@ def run(*words, **more):
 class Systems(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        if os.environ.get("SEEN_RELEASE"):
+            cls.top = pathlib.Path(os.environ["SEEN_RELEASE"])
+            return
         cls.top = pathlib.Path(tempfile.mkdtemp(prefix="seen-systems-"))
         cls.addClassCleanup(shutil.rmtree, cls.top, ignore_errors=True)
         run(SOURCE / "scripts/package", "--release", "--programs", cls.top / "programs", "--output", cls.top / "packages")
 
+    def check(self, made, arch, package, columns=COLUMNS, checker=("/bin/bash", "/tests/support/system_check")):
+        """Installs, uses and removes a package in a copy of a root; each column must be ok."""
+        with self.subTest(root=pathlib.Path(made).name, package=package.name), tempfile.TemporaryDirectory() as scratch:
+            run("cp", "-a", made, scratch + "/root")
+            printed = run(ROOT, "run", scratch + "/root", "--ro-bind", package.parent, "/packages", "--ro-bind", self.top / "programs" / arch,
+                          "/programs", "--ro-bind", SOURCE / "tests", "/tests", "--", *checker, f"/packages/{package.name}", "/programs",
+                          "/tests/support").stdout
+            print(f"{made} {arch} {package.name}\n{printed}", flush=True)
+            rows = [line.split("\t") for line in printed.splitlines()]
+            self.assertEqual([(row[0], row[1]) for row in rows], [(what, "ok") for what in columns], printed)
+
+    def package(self, pattern):
+        package, = self.top.glob("packages/" + pattern)
+        return package
+
     def table(self, arch, suites, debian_arch):
         for suite in suites:
+            made = run(ROOT, "make", suite, debian_arch).stdout.strip()
             for pattern in (f"seen_*_{debian_arch}.deb", f"seen-*-linux-{arch}.tar.gz"):
-                package, = self.top.glob("packages/" + pattern)
-                with self.subTest(suite=suite, package=package.name), tempfile.TemporaryDirectory() as scratch:
-                    run("cp", "-a", run(ROOT, "make", suite, debian_arch).stdout.strip(), scratch + "/root")
-                    printed = run(ROOT, "run", scratch + "/root", "--ro-bind", package.parent, "/packages", "--ro-bind", self.top / "programs" / arch,
-                                  "/programs", "--ro-bind", SOURCE / "tests", "/tests", "--", "/bin/bash", "/tests/support/system_check",
-                                  f"/packages/{package.name}", "/programs", "/tests/support").stdout
-                    print(f"{suite} {arch} {package.name}\n{printed}", flush=True)
-                    rows = [line.split("\t") for line in printed.splitlines()]
-                    self.assertEqual([(row[0], row[1]) for row in rows], [(what, "ok") for what in COLUMNS], printed)
+                self.check(made, arch, self.package(pattern))
+
+    def test_rpm(self):
+        """By rpm's own programs, in a Debian root: no distribution of rpm's own can be had from Debian's archive."""
+        self.check(run(ROOT, "make", "bookworm", "amd64", "rpm").stdout.strip(), "x86_64", self.package("seen-*.x86_64.rpm"))
+
+    @unittest.skipUnless(shutil.which("busybox"), "no busybox")
+    def test_static(self):
+        """A root of a static busybox: no libc, no library of any kind."""
+        with tempfile.TemporaryDirectory() as scratch:
+            root = pathlib.Path(scratch) / "musl"
+            for name in ("bin", "root", "tmp", "etc", "proc", "dev", "run", "opt", "packages", "programs", "tests"):
+                (root / name).mkdir(parents=True)
+            (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
+            shutil.copy(shutil.which("busybox"), root / "bin/busybox")
+            for applet in run(root / "bin/busybox", "--list").stdout.split():
+                if applet != "busybox":
+                    (root / "bin" / applet).symlink_to("busybox")
+            self.check(str(root), "x86_64", self.package("seen-*-linux-x86_64-static.tar.gz"), ["installs", "run", "sink", "undo", "uninstalls"],
+                       ("/bin/sh", "/tests/support/static_check"))
+
+    def test_image(self):
+        """Run by bubblewrap; and what another image copies of it, in a root of Debian."""
+        with tempfile.TemporaryDirectory() as scratch:
+            layout, root = pathlib.Path(scratch) / "layout", pathlib.Path(scratch) / "image"
+            layout.mkdir()
+            root.mkdir()
+            run("tar", "-C", layout, "-xf", self.package("seen-*-x86_64.oci.tar"))
+
+            def blob(descriptor):
+                data = (layout / "blobs/sha256" / descriptor["digest"].removeprefix("sha256:")).read_bytes()
+                self.assertEqual(hashlib.sha256(data).hexdigest(), descriptor["digest"].removeprefix("sha256:"))
+                return data
+
+            manifest = json.loads(blob(json.loads((layout / "index.json").read_text())["manifests"][0]))
+            for layer in manifest["layers"]:
+                subprocess.run(["tar", "-C", root, "-x"], input=gzip.decompress(blob(layer)), check=True)
+            entry = json.loads(blob(manifest["config"]))["config"]["Entrypoint"]
+            image = ("bwrap", "--bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid", "--unshare-net", "--clearenv",
+                     "--setenv", "HOME", "/tmp", "--setenv", "PATH", "/bin", *entry)
+            self.assertRegex(run(*image, "--version").stdout, r"^seen \d")
+            self.assertRegex(run(*image, "run", "--quiet", "--", "/bin/seen", "--version").stdout, r"^seen \d")
+            self.check(run(ROOT, "make", "bookworm", "amd64").stdout.strip(), "x86_64", root / "opt/seen")
+
+    def test_sums(self):
+        """Of all packages, and of nothing else."""
+        run("sha256sum", "--strict", "--quiet", "-c", "SHA256SUMS", cwd=self.top / "packages")
+        names = {line.split()[1] for line in (self.top / "packages/SHA256SUMS").read_text().splitlines()}
+        self.assertEqual(names, {path.name for path in (self.top / "packages").iterdir()} - {"SHA256SUMS"})
 
     def test_x86_64(self):
         self.table("x86_64", SUITES, "amd64")
