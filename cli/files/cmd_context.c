@@ -22,8 +22,8 @@
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "cli/session/session_command.h"
-#include "tracker/answer/decision.h"
 #include "tracker/answer/instruction.h"
+#include "tracker/answer/limits.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/receiver.h"
@@ -99,7 +99,7 @@ static int choose_scope(struct job *job)
 		command_id = capture_command(segment, context.capture_id);
 	job->moment = moment_now(segment, scope_id, 0, job->is_sink ? context.capture_id : 0,
 				 command_id);
-	job->limits = decision_limits(segment, &context);
+	job->limits = limits_of_context(segment, &context);
 	return EXIT_CODE_OK;
 }
 
@@ -322,6 +322,8 @@ static int context(const struct session *session, char **words)
 		message("out of memory");
 		code = EXIT_CODE_OUTPUT;
 	}
+	if (job.cache)
+		content_cache_load(job.cache, session->directory);
 	for (; job.cache && *words; words++) {
 		int error = resolve_name(&job, *words);
 		code = error != EXIT_CODE_OK ? error : code;
@@ -339,6 +341,8 @@ static int context(const struct session *session, char **words)
 	free(job.items);
 	json_decref(job.files);
 	json_decref(job.left);
+	if (job.cache)
+		content_cache_leave(job.cache, session->directory);
 	content_cache_free(job.cache);
 	return code;
 }

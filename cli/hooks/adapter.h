@@ -94,6 +94,8 @@ struct hook_adapter {
 	/* The agent cuts what its hook was given, a text: one beyond the limits of the agent's
 	 * profile proves nothing. */
 	bool is_cut;
+	/* Its hook is not told which of the agent's conversations a tool call is of. */
+	bool hides_sub_agents;
 	/* Names of instruction files that it gives to the model by itself; ended by NULL. */
 	const char *const *instructions;
 	size_t text_max; /* characters that add() may give at once */

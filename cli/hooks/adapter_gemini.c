@@ -173,6 +173,7 @@ const struct hook_adapter hook_adapter_gemini = {
 	.members = { HOOK_MEMBERS },
 	.events = EVENTS,
 	.tools = TOOLS,
+	.hides_sub_agents = true,
 	.instructions = INSTRUCTIONS,
 	.shown = shown,
 	.may_differ = may_differ,

@@ -122,7 +122,8 @@ static void handle(const struct session *session, const struct hook_input *input
 {
 	struct context context;
 	struct journal journal = { .header = NULL };
-	struct hook_agent agent = { .segment = &session->segment,
+	struct hook_agent agent = { .directory = session->directory,
+				    .segment = &session->segment,
 				    .journal = &journal,
 				    .context = &context };
 

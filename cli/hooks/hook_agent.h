@@ -9,6 +9,7 @@
 #include "tracker/segment/segment.h"
 
 struct hook_agent {
+	const char *directory; /* of the session */
 	const struct segment *segment;
 	struct journal *journal; /* may be unmapped */
 	const struct context *context;

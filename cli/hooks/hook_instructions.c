@@ -173,8 +173,12 @@ void hook_instructions_write(const struct hook_agent *agent, const struct hook_i
 		.cache = content_cache_new(CONTENT_CACHE_ENTRIES, CONTENT_CACHE_BYTES),
 		.moment = moment_now(agent->segment, agent->scope_id, 0, 0, DELIVERY_UNCUT)
 	};
+	if (!all.cache)
+		return;
+	content_cache_load(all.cache, agent->directory);
 	instruction_walk_init(agent->segment, directory, true, false, &walk);
-	while (all.cache && instruction_walk_next(agent->segment, &walk, path, sizeof(path)))
+	while (instruction_walk_next(agent->segment, &walk, path, sizeof(path)))
 		write_one(&all, path);
+	content_cache_leave(all.cache, agent->directory);
 	content_cache_free(all.cache);
 }

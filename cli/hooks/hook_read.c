@@ -6,9 +6,11 @@
 
 #include "cli/files/file_lines.h"
 #include "cli/hooks/hook_file.h"
+#include "cli/hooks/hook_knows.h"
 #include "cli/hooks/hook_record.h"
 #include "cli/hooks/tool_read.h"
 #include "cli/session/file_record.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/other_way.h"
 #include "tracker/answer/request.h"
 #include "tracker/content/baseline.h"
@@ -35,7 +37,7 @@ static bool is_uncut(const struct reading *reading, const char *text, size_t len
 	if (!reading->input->adapter->is_cut)
 		return true;
 	context.scope_id = reading->agent->scope_id;
-	const struct output_limits limits = decision_limits(reading->agent->segment, &context);
+	const struct output_limits limits = limits_of_context(reading->agent->segment, &context);
 	for (size_t i = 0; i < length; i++) {
 		line = text[i] == '\n' ? 0 : line + 1;
 		longest = line > longest ? line : longest;
@@ -95,8 +97,8 @@ static void keep(void *data, uint64_t file_key)
 	const struct hook_file *file = &reading->file;
 	struct version kept;
 
-	baseline_given(reading->agent->segment, reading->agent->scope_id, file_key,
-		       &file->content.version);
+	baseline_given(reading->agent->segment, hook_knows_scope(reading->agent, reading->input),
+		       file_key, &file->content.version);
 	(void)file_change_known(reading->agent->segment, file_key, note_given, NULL);
 	/* What it will be compared with. */
 	if (file->content.text)
@@ -146,13 +148,14 @@ static bool is_older_than_call(const struct hook_file *file)
 
 /* A part was read, or what is not known byte for byte: the agent may edit the file again, as by its
  * own rules.  Else an edit would be refused for ever. */
-static void note_read(const struct hook_agent *agent, const struct hook_file *file,
-		      enum hook_shown shown)
+static void note_read(const struct hook_agent *agent, const struct hook_input *input,
+		      const struct hook_file *file, enum hook_shown shown)
 {
 	const struct version *version = &file->content.version;
 
 	if (shown != HOOK_SHOWN_SOMETHING || is_older_than_call(file))
-		(void)hook_file_known(agent->segment, agent->scope_id, file, version);
+		(void)hook_file_known(agent->segment, hook_knows_scope(agent, input), file,
+				      version);
 	other_way_note(agent->segment, agent->scope_id, path_key(agent->segment, file->path),
 		       version);
 }
@@ -211,7 +214,7 @@ static void answer_shown(struct reading *reading, enum hook_shown shown)
 		answer(reading, shown);
 	}
 	if (shown != HOOK_SHOWN_NOTHING)
-		note_read(agent, &reading->file, shown);
+		note_read(agent, input, &reading->file, shown);
 }
 
 json_t *hook_answer_read(const struct hook_agent *agent, const struct hook_input *input)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tracker/answer/decision.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/answer/request.h"
 #include "tracker/path/path.h"
@@ -89,16 +90,8 @@ static json_t *answer(const struct search *search, const struct remembered_slot 
 	segment_count(segment, COUNTER_requests_repeated, 1);
 	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
 		goto end;
-	if (remembered_asks_again(segment, remembered, number)) {
-		segment_count(segment, COUNTER_yields, 1);
-		if (number > remembered->yield_until)
-			remembered_note(
-				segment, remembered,
-				(struct note){
-					.yield_until = number +
-						       segment->settings->notice_insist_requests });
+	if (remembered_yields(segment, remembered, number))
 		goto end;
-	}
 	const struct hook_text replaced = { .bytes = text, .length = strlen(text) };
 	document = search->input->adapter->replace(search->input, &replaced);
 	if (!document)
@@ -143,7 +136,7 @@ static json_t *judge(struct search *search)
 	search->moment = decision_moment(segment, &search->request);
 	if (!search->moment.scope_epoch)
 		return NULL; /* sub-agents work: whose result it is is not known */
-	struct output_limits limits = decision_limits(segment, &search->request.context);
+	struct output_limits limits = limits_of_context(segment, &search->request.context);
 	if (remembered_find(segment, scope_id, &search->identity, &remembered) == 0 &&
 	    remembered_is_current(segment, &remembered, &search->moment, &limits))
 		document = answer(search, &remembered);

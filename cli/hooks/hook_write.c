@@ -8,8 +8,10 @@
 
 #include "cli/files/answer_diff.h"
 #include "cli/hooks/hook_file.h"
+#include "cli/hooks/hook_knows.h"
 #include "cli/hooks/patched_files.h"
 #include "cli/session/file_record.h"
+#include "tracker/content/baseline.h"
 #include "tracker/guard/guard.h"
 #include "tracker/process/scope.h"
 #include "tracker/process/source.h"
@@ -72,6 +74,12 @@ static json_t *refusal(const struct hook_agent *agent, const struct hook_input *
 	    !guard_concerns(agent->segment, &writer, file->path))
 		return NULL;
 	guard_judge(agent->segment, &writer, file->path, file->fd, kind, &answer);
+	if ((answer.reason == GUARD_STALE || answer.reason == GUARD_UNREAD) &&
+	    hook_knows_alone(agent, input, answer.file_key, &answer.before)) {
+		/* The tool is about to write it in the agent's process, whose scope that is. */
+		baseline_given(agent->segment, agent->scope_id, answer.file_key, &answer.before);
+		return NULL;
+	}
 	if (answer.reason == GUARD_STALE &&
 	    settings->guard_stale_write != GUARD_STALE_WRITE_ALLOW) {
 		text = words_of_stale(agent, file, &answer, input->file);

@@ -15,7 +15,7 @@
 #include "cli/replay/replay_contained.h"
 #include "cli/replay/replay_hooks.h"
 #include "cli/replay/replay_judge.h"
-#include "tracker/answer/decision.h"
+#include "tracker/answer/limits.h"
 
 /* ---- commands ---- */
 

@@ -11,7 +11,7 @@
 #include "cli/run/doctor_trial.h"
 #include "cli/run/elder.h"
 #include "shim/supervise/supervisor.h"
-#include "tracker/answer/decision.h"
+#include "tracker/answer/limits.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

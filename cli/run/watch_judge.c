@@ -171,7 +171,7 @@ static enum unobserved lived_unobserved(struct watch *watch, uint64_t since_ns)
 			return UNOBSERVED_YES;
 		if (copy.state != PROCESS_ANNOUNCED)
 			continue;
-		if (process_is_unobserved(&copy, sys_boottime_ns(), PROCESS_STARTS_NS))
+		if (process_is_unobserved(segment, i, &copy, sys_boottime_ns(), PROCESS_STARTS_NS))
 			return UNOBSERVED_YES;
 		found = UNOBSERVED_STARTING;
 	}

@@ -78,39 +78,43 @@ static bool place_of(const struct process_slot *process, struct context *ret_con
 	return process->state == PROCESS_ATTACHED && process->context.scope_id;
 }
 
-/* The answer for this process, or else for its nearest ancestor that has one. */
-static bool find_nearest(const struct segment *segment,
-			 bool (*read_slot)(const struct process_slot *process,
-					   struct context *ret_context),
+typedef bool read_slot(const struct process_slot *process, struct context *ret_context);
+
+/* The answer for a process, by its latest image that has one. */
+static bool find_process(const struct segment *segment, uint32_t pid, read_slot *read,
 			 struct context *ret_context)
 {
-	pid_t chain[ANCESTORS_MAX];
-	int count = 0, nearest = ANCESTORS_MAX;
-	struct context candidate;
 	struct process_slot process;
-	uint64_t pid_ns = process_pid_ns(), serial = 0;
+	struct context candidate;
+	uint64_t index = 0, serial = 0, pid_ns = process_pid_ns();
+	bool is_found = false;
 
-	for (pid_t pid = getpid(); count < ANCESTORS_MAX && pid > 0;
-	     pid = (pid_t)process_parent_of((uint32_t)pid))
-		chain[count++] = pid;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
-		if (!process_read(segment, i, &process) || !process.pid ||
-		    !read_slot(&process, &candidate))
+	while (process_next(segment, &index, &process)) {
+		if (process.pid != pid || (is_found && process.serial < serial) ||
+		    !read(&process, &candidate))
 			continue;
-		if (process.context.process_ns && process.context.process_ns != pid_ns)
-			continue; /* its numbers mean others there */
-		for (int level = 0; level < count && level <= nearest; level++) {
-			/* of one pid, its latest image */
-			if ((uint32_t)chain[level] != process.pid ||
-			    (level == nearest && process.serial < serial) ||
-			    process_is_gone(&process))
-				continue;
-			nearest = level;
-			serial = process.serial;
-			*ret_context = candidate;
-		}
+		if ((process.context.process_ns && process.context.process_ns != pid_ns) ||
+		    process_is_gone(&process))
+			continue; /* its number means another there, or now */
+		serial = process.serial;
+		*ret_context = candidate;
+		is_found = true;
 	}
-	return nearest < ANCESTORS_MAX;
+	return is_found;
+}
+
+/* The answer for this process, or else for its nearest ancestor that has one. */
+static bool find_nearest(const struct segment *segment, read_slot *read,
+			 struct context *ret_context)
+{
+	uint32_t pid = (uint32_t)getpid();
+
+	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
+		if (find_process(segment, pid, read, ret_context))
+			return true;
+		pid = process_parent_of(pid);
+	}
+	return false;
 }
 
 bool ancestry_agent(const struct segment *segment, uint64_t *ret_scope, struct context *ret_agent)

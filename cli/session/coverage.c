@@ -94,10 +94,12 @@ static const char *find_reason(struct reason_cache *known, const char *path)
 }
 
 /* Was it started so lately that it may not have begun? */
-static bool is_beginning(const struct process_slot *process)
+static bool is_beginning(const struct segment *segment, uint64_t index,
+			 const struct process_slot *process)
 {
 	return process->state == PROCESS_ANNOUNCED &&
-	       !process_is_unobserved(process, sys_boottime_ns(), PROCESS_STARTS_NS);
+	       !process_is_unobserved(segment, index, process, sys_boottime_ns(),
+				      PROCESS_STARTS_NS);
 }
 
 static void add_processes(const struct segment *segment, const struct journal *journal,
@@ -109,7 +111,7 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		struct process_slot process;
 		char path[PATH_MAX];
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
-		    process.time_ns < since_ns || is_beginning(&process))
+		    process.time_ns < since_ns || is_beginning(segment, i, &process))
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';
 		struct coverage_program found = { .plainly = mechanism_reason(process.mechanism),
@@ -173,7 +175,7 @@ void coverage_wait(const struct segment *segment, uint64_t since_ns)
 		for (uint64_t i = 0; !waits && i < segment->capacity[TABLE_PROCESSES]; i++) {
 			struct process_slot process;
 			waits = process_read(segment, i, &process) && process.time_ns >= since_ns &&
-				process.time_ns <= until_ns && is_beginning(&process);
+				process.time_ns <= until_ns && is_beginning(segment, i, &process);
 		}
 		if (waits)
 			(void)nanosleep(&SOON, NULL);

@@ -23,7 +23,7 @@ static bool begins_with(const char *text, const char *beginning)
 
 bool store_file_is_unfinished(const char *name)
 {
-	static const char *const BEGINNINGS[] = { ".segment.", "journal." };
+	static const char *const BEGINNINGS[] = { ".segment.", "journal.", STORE_INSTRUCTIONS "." };
 
 	for (size_t i = 0; i < sizeof(BEGINNINGS) / sizeof(BEGINNINGS[0]); i++) {
 		if (!begins_with(name, BEGINNINGS[i]))
@@ -49,7 +49,8 @@ static bool is_metadata(const char *name)
 bool store_file_is_of_session(const char *name)
 {
 	return strcmp(name, STORE_SEGMENT) == 0 || strcmp(name, STORE_JOURNAL) == 0 ||
-	       strcmp(name, "seal") == 0 || is_metadata(name) || store_file_is_unfinished(name);
+	       strcmp(name, "seal") == 0 || strcmp(name, STORE_INSTRUCTIONS) == 0 ||
+	       is_metadata(name) || store_file_is_unfinished(name);
 }
 
 bool store_file_is_of_contents(const char *name)

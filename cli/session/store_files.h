@@ -14,13 +14,14 @@
 /* Names in a session's directory. */
 #define STORE_SEGMENT "segment"
 #define STORE_JOURNAL "journal"
+#define STORE_INSTRUCTIONS "instructions" /* cli/files/content_cache.h */
 
-/* store_file_is_unfinished(): what segment_create() and journal_create() build first: NAME, pid, a
- * dot, a time in hexadecimal. */
+/* store_file_is_unfinished(): what segment_create(), journal_create() and content_cache_leave() build
+ * first: NAME, pid, a dot, a time in hexadecimal. */
 bool store_file_is_unfinished(const char *name);
 
 /* store_file_is_of_session(): the name of a file that a session's directory has: segment, journal,
- * seal, task metadata, or one that is unfinished. */
+ * seal, task metadata, instructions, or one that is unfinished. */
 bool store_file_is_of_session(const char *name);
 
 /* store_file_is_of_contents(): likewise in the directory of its content store. */

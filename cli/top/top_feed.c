@@ -143,9 +143,11 @@ static void add_name(struct top_feed *feed, const char *name)
 			       name);
 }
 
-static void inspect_process(struct top_feed *feed, struct process_slot *process, uint64_t now_ns)
+static void inspect_process(struct top_feed *feed, uint64_t index, struct process_slot *process,
+			    uint64_t now_ns)
 {
-	if (!process_is_unobserved(process, now_ns, PROCESS_STARTS_NS))
+	if (!process_is_unobserved(&feed->session->segment, index, process, now_ns,
+				   PROCESS_STARTS_NS))
 		return;
 	feed->unobserved++;
 	process->name[sizeof(process->name) - 1] = '\0';
@@ -162,7 +164,7 @@ static void read_segment(struct top_feed *feed, uint64_t now_ns)
 	feed->unobserved_names[0] = '\0';
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
 		if (process_read(segment, i, &process) && process.state != PROCESS_FREE)
-			inspect_process(feed, &process, now_ns);
+			inspect_process(feed, i, &process, now_ns);
 }
 
 /* A process that was ended by a signal says nothing. */

@@ -285,12 +285,13 @@ class OpenCode(Agent):
     searches = True
     # Where it has a plugin it installs a package before it starts, and tries for 70 s without a network.
     no_npm = {"npm_config_fetch_retries": "0"}
+    model = "scripted"
 
     def settings(self, url):
-        return {"autoupdate": False, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
+        return {"autoupdate": False, "share": "disabled", "model": f"scripted/{self.model}", "small_model": f"scripted/{self.model}",
                 "provider": {"scripted": {
                     "npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
-                    "models": {"scripted": {"name": "Scripted", "tool_call": True,
+                    "models": {self.model: {"name": "Scripted", "tool_call": True,
                                             "limit": {"context": 200000, "output": 8000}}}}}}
 
     def configure(self, home, workspace, url):
@@ -299,7 +300,7 @@ class OpenCode(Agent):
                 "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
 
     def arguments(self, prompt):
-        return ["run", "--model", "scripted/scripted", prompt]
+        return ["run", "--model", f"scripted/{self.model}", prompt]
 
     def resume(self, prompt, home):
         words = self.arguments(prompt)
@@ -452,3 +453,21 @@ class ClaudeScrubbing(Claude):
 VARIANTS = {"codex+sandbox": CodexSandboxed(), "codex+core": CodexCoreEnvironment(),
             "codex+sandbox+core": CodexBoth(), "gemini+ci": GeminiInCI(),
             "claude+sandbox": ClaudeSandboxed(), "claude+scrub": ClaudeScrubbing()}
+
+
+class OpenCodePatching(OpenCode):
+    """With models of that name it offers a tool for patches in place of those for edits."""
+    variant = "a model named gpt-5"
+    model = "gpt-5"
+    rewrites = False
+
+    def edit(self, workspace, path, old, new):
+        return Call("apply_patch", {"patchText": f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch"})
+
+
+class KiloPatching(OpenCodePatching, Kilo):
+    pass
+
+
+# With models that have other tools, for `run --answered`.
+OTHER_MODELS = {"opencode+patch": OpenCodePatching(), "kilo+patch": KiloPatching()}

@@ -7,7 +7,7 @@ import os
 import re
 
 from agents import bare_lines, missing_lines, write_file
-from hooked import LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
+from hooked import FULL_TOKENS, LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
 from model_server import Call, requests_in_log, results_in_log, texts_in
 from stage import Play, agent_of, seen_run
 
@@ -26,6 +26,7 @@ FILES = {"a.txt": text_of(60), "part.txt": text_of(300), "own.txt": text_of(80),
          "same.txt": text_of(50), "long.txt": text_of(5000), "wide.txt": "x" * 9000 + "\n" + text_of(40), "crlf.txt": text_of(60).replace("\n", "\r\n"),
          "last.txt": text_of(60).rstrip("\n"), "found.txt": text_of(60, "found"), "dir/AGENTS.md": "Rules of this directory.\n", "dir/f.txt": text_of(60)}
 EXTERNAL = "an external program's line\n"
+LINE, NEW_LINE = "line 7 of a file that is read again", "line seven of a file that is read again"
 
 
 class Row:
@@ -85,10 +86,10 @@ def rows():
         Row("read before an external change", "real", "read", "ext.txt", text=FILES["ext.txt"]),
         Row("read after an external change", "diff", "read", "ext.txt", outsider=f"printf %s {EXTERNAL!r} >> ext.txt".replace("\\n", "\n")),
         Row("read before an edit", "real", "read", "edit.txt", text=FILES["edit.txt"]),
-        Row("an edit over an external change", "stale", "edit", "edit.txt", "line 7 of a file", "line seven of a file",
+        Row("an edit over an external change", "stale", "edit", "edit.txt", LINE, NEW_LINE,
             outsider="sleep 1.1; echo external >> edit.txt; sleep 2"),  # an agent may read it by itself meanwhile
         Row("read after the refusal", "diff", "read", "edit.txt"),
-        Row("the edit after reading again", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
+        Row("the edit after reading again", "done", "edit", "edit.txt", LINE, NEW_LINE),
         Row("read before a write", "real", "read", "same.txt", text=FILES["same.txt"]),
         Row("a write that changes nothing", "same", "write", "same.txt", FILES["same.txt"]),
         Row("a long file", "fair", "read", "long.txt"),
@@ -123,11 +124,9 @@ def shell_rows():
     """Of an agent that reads by its shell: its commands are answered without hooks, its edits by them."""
     return [
         Row("cat before an edit", "real", "shell", "cat edit.txt; sleep 0.6", text=FILES["edit.txt"]),
-        Row("an edit over an external change", "stale", "edit", "edit.txt", "line 7 of a file that is read again",
-            "line seven of a file that is read again", outsider="sleep 1.1; echo external >> edit.txt"),
+        Row("an edit over an external change", "stale", "edit", "edit.txt", LINE, NEW_LINE, outsider="sleep 1.1; echo external >> edit.txt"),
         Row("cat after the refusal", "real", "shell", "cat edit.txt; sleep 0.6", text=FILES["edit.txt"]),
-        Row("the edit after reading again", "done", "edit", "edit.txt", "line 7 of a file that is read again",
-            "line seven of a file that is read again"),
+        Row("the edit after reading again", "done", "edit", "edit.txt", LINE, NEW_LINE),
         Row("cat before its own edit", "real", "shell", "cat own.txt; sleep 0.6", text=FILES["own.txt"]),
         Row("its own edit", "done", "edit", "own.txt", "line 40 of a file that is read again", "line forty of a file that is read again"),
         Row("another own edit", "done", "edit", "own.txt", "line 41 of a file that is read again", "line one of a file that is read again"),
@@ -185,7 +184,7 @@ class Unread(Answered):
                      Row("read it", "real", "read", "same.txt", text=FILES["same.txt"]),
                      Row("the write after reading", "done", "write", "same.txt", "other\n"), Row("a new file", "done", "write", "new.txt", "new\n"),
                      Row("read before an edit", "real", "read", "edit.txt", text=FILES["edit.txt"]),
-                     Row("an edit", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
+                     Row("an edit", "done", "edit", "edit.txt", LINE, NEW_LINE),
                      Row("another", "done", "shell", "echo external >> edit.txt")]
 
 
@@ -195,7 +194,7 @@ class Rival(Answered):
     def __init__(self, spec, out):
         super().__init__(spec, out, name="answered beside another", prepare=self._write)
         self.rows = [Row("read", "real", "read", "a.txt", text=FILES["a.txt"]), Row("read again", "real", "read", "a.txt", text=FILES["a.txt"]),
-                     Row("an edit", "done", "edit", "edit.txt", "line 7 of a file", "line seven of a file"),
+                     Row("an edit", "done", "edit", "edit.txt", LINE, NEW_LINE),
                      Row("another", "done", "shell", "echo external >> edit.txt")]
 
     @staticmethod
@@ -215,7 +214,8 @@ class Cut(Hooked):
         read = self.agent.call(("read", "f.txt"), self.workspace)
         pause = self.agent.shell(self.workspace, "sleep 0.6; echo ready")
         if not self.below:
-            return [(read, 100), (read, 100), (Call(None, "The first part is done."), 100), (pause, 100), (read, 100), (read, 100), (Call(None, LAST), 100)]
+            cut = [(pause, FULL_TOKENS)] if self.talk.fills else [(Call(None, "The first part is done."), 100), (pause, 100)]
+            return [(read, 100), (read, 100), *cut, (read, 100), (read, 100), (Call(None, LAST), 100)]
         self.sub_script = [(read, 100), (read, 100), (Call(None, "It was read."), 100)]
         return [(read, 100), (read, 100), (SUB_AGENTS[self.agent.name], 100), (read, 100), (read, 100), (Call(None, LAST), 100)]
 
@@ -236,13 +236,14 @@ class Cut(Hooked):
             rows += [self._row("the sub-agent's read", "real", below[1]), self._row("read behind it", "real", main[4]),
                      self._row("read again behind it", "notice", main[5])]
         else:
-            rows += [self._row("read after the cut", "real", main[5]), self._row("read again after the cut", "notice", main[6]),
-                     ("history after the cut", "given", None if "Before in this conversation" in texts_in(main[5][1]) else "not given")]
+            first, again = main[4:6] if self.talk.fills else main[5:7]
+            rows += [self._row("read after the cut", "real", first), self._row("read again after the cut", "notice", again),
+                     ("history after the cut", "given", None if "Before in this conversation" in texts_in(again[1]) else "not given")]
         return rows + [("exit status", "0", None if self.status == 0 else f"it is {self.status}")]
 
 
 def answereds(spec, out):
     agent = agent_of(spec)
     return ([Answered(spec, out)] + ([Unread(spec, out)] if agent.rewrites and not agent.reads_by_shell else []) + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
-            + ([Cut(spec, out, False)] if agent.name in TALKS and not TALKS[agent.name].fills else [])
+            + ([Cut(spec, out, False)] if agent.name in TALKS and not agent.reads_by_shell else [])
             + ([Cut(spec, out, True)] if agent.name in SUB_AGENTS else []))

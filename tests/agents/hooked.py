@@ -73,12 +73,13 @@ class TurnServer(ModelServer):
 class Talk:
     """How an agent is talked to so that its conversation is cut: prompts on its standard input, or none.
 
-    words: behind the agent's name.  messages: lines for its standard input.  is_end: has it done with one?
-    fills: it cuts its conversation by itself, since the model says that it is too long.
+    words: behind the agent's name; None: those for PROMPT.  messages: lines for its standard input.  is_end: has it done with one?
+    fills: it cuts its conversation by itself, since the model says that it is too long.  event: that its hook tells then.  has_forms: its
+    transcript is read by conditions, which can be switched off.
     """
 
-    def __init__(self, words, messages=(), is_end=None, fills=False):
-        self.words, self.messages, self.is_end, self.fills = words, messages, is_end, fills
+    def __init__(self, words=None, messages=(), is_end=None, fills=False, event="PreCompact", has_forms=True):
+        self.words, self.messages, self.is_end, self.fills, self.event, self.has_forms = words, messages, is_end, fills, event, has_forms
 
 
 def claude_says(text):
@@ -96,6 +97,8 @@ TALKS = {
                else event.get("type") == "agent_end"),
     "codex": Talk(["exec", "--dangerously-bypass-hook-trust", "--json", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
                   fills=True),
+    "opencode": Talk(fills=True, event="PostCompact", has_forms=False),
+    "kilo": Talk(fills=True, event="PostCompact", has_forms=False),
 }
 # How a sub-agent is started that does SUB_TASK.
 SUB_AGENTS = {
@@ -151,7 +154,7 @@ class Hooked(Play):
         self.ask_seen("status", "--json", "--session", self.session)
 
     def _talk(self):
-        words = self.talk.words if self.talk else self.agent.arguments(PROMPT)
+        words = self.talk and self.talk.words or self.agent.arguments(PROMPT)
         command = [*self.wrapper, command_path(self.spec), *words]
         with open(f"{self.directory}/stdout", "w", encoding="utf-8") as out, open(f"{self.directory}/stderr", "wb") as err:
             process = subprocess.Popen(command, cwd=self.workspace, env=self.environment, stdin=subprocess.PIPE,
@@ -211,7 +214,7 @@ class Hooked(Play):
             rows += [self._row("cat after the cut", "real" if self.reported else "either", after[0]),
                      self._row("cat again after the cut", "notice", after[1])]
         causes = self.causes()
-        for wanted, has in (("hook SessionStart", self.hooks), ("hook PreCompact", self.hooks and self.talk),
+        for wanted, has in (("hook SessionStart", self.hooks), (f"hook {self.talk.event if self.talk else 'PreCompact'}", self.hooks and self.talk),
                             ("compaction in ", self.transcript and self.talk)):
             found = any(cause and cause.startswith(wanted) for cause in causes)
             if wanted.startswith("hook") or self.talk:
@@ -265,7 +268,7 @@ class WithSubAgent(Hooked):
 def hookeds(spec, out):
     """The plays of one agent."""
     plays = [Hooked(spec, out, "hooks", True, False)]
-    if agent_of(spec).name in TALKS:
+    if agent_of(spec).name in TALKS and TALKS[agent_of(spec).name].has_forms:
         plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, reported=False)]
     if agent_of(spec).name in SUB_AGENTS:
         plays += [WithSubAgent(spec, out), WithSubAgent(spec, out, own=True)]

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 import scenario
-from agents import AGENTS, MORE, VARIANTS
+from agents import AGENTS, MORE, OTHER_MODELS, VARIANTS
 from model_server import Call, ModelServer
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -56,7 +56,7 @@ def npm_install(directory, package):
 
 def agent_of(spec):
     """The agent that NAME[+VARIANT][@VERSION] names, or None."""
-    return {**AGENTS, **MORE, **VARIANTS}.get(spec.split("@")[0])
+    return {**AGENTS, **MORE, **VARIANTS, **OTHER_MODELS}.get(spec.split("@")[0])
 
 
 def directory_of(spec):

@@ -1,7 +1,11 @@
 """context: which instruction files apply, in which order, and that each is given once per scope, version and epoch."""
 import json
 import os
+import re
+import shutil
+import subprocess
 import sys
+import time
 import unittest
 
 from driver import SEEN, Case, Terminal
@@ -38,6 +42,31 @@ class Context(Workspace):
         self.file("src/deep/AGENTS.md", b"deep rules")  # without a newline at its end
         self.assertEqual(self.context("src/deep/f.c"), "[Loaded from src/deep/AGENTS.md]\ndeep rules\n")
         self.assertEqual(self.json("status", "--session", "s")["counters"]["instructions_given"], 3)
+
+    @unittest.skipUnless(shutil.which("strace"), "no strace: what is read is not seen")
+    def test_a_second_call_reads_no_file_again(self):
+        """What the first one read is in the session; also for the hook that begins a conversation."""
+        if subprocess.run(["strace", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("strace may not trace here")
+        self.make()
+        time.sleep(2.1)  # younger files are not kept: a change might not be seen
+
+        def reads(*words):
+            trace = self.top / "trace"
+            subprocess.run(["strace", "-y", "-f", "-e", "trace=pread64", "-o", str(trace), SEEN, "context", "--session", "s", "--all", *words], cwd=self.work,
+                           env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+            return sorted({name for name in re.findall(r"pread64\(\d+<([^>]*)>", trace.read_text()) if name.endswith(".md")})
+
+        both = [str(self.work / "AGENTS.md"), str(self.work / "src/AGENTS.md")]
+        self.assertEqual(reads("src/x"), both)
+        self.assertEqual(reads("src/x"), [])
+        self.file("src/AGENTS.md", b"other rules\n")
+        self.assertEqual(reads("src/x"), both[1:])
+        self.assertIn("other rules", self.context("--all", "src/x"))
+        (kept,) = self.top.rglob("instructions")
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+        self.seen("gc", "--all", code=0)
+        self.assertFalse(kept.exists())
 
     def test_names_in_the_configured_order(self):
         for name in ("GEMINI.md", "CLAUDE.md", "agents.md", "README.md"):

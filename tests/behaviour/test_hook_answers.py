@@ -323,6 +323,40 @@ read("a"); out.append(edit("a")); out.append(edit("new", "Write", content="x"))
         (event,) = {(event["verdict"], event["reason"]) for event in map(json.loads, self.seen("log", "--session", "s", "--op", "guarded", "--json").stdout.splitlines())}
         self.assertEqual(event, ("denied", "stale"))
 
+    def test_read_by_a_sub_agent(self):
+        """What a sub-agent was given the main conversation does not know, nor another sub-agent."""
+        stale, sub, other, after, third = self.play(r'''
+write("a", 50); read("a"); outside("a", "external\n"); read("a", conversation="c1/s1")
+out.append(edit("a"))
+out.append(edit("a", conversation="c1/s1")); outside("a", "more\n"); read("a", conversation="c1/s1")
+out.append(edit("a", conversation="c1/s2"))
+read("a"); out.append(edit("a"))
+read("a", conversation="c1/s1"); out.append(edit("a", conversation="c1/s1"))
+''')
+        self.assertIn("was modified since you last read it", stale)
+        self.assertIn("was modified since you last read it", other)
+        self.assertEqual((sub, after, third), (None, None, None))
+
+    def test_never_read_but_by_a_sub_agent(self):
+        main, sub, after = self.play(r'''
+read("theirs", conversation="c1/s1")
+out.append(edit("theirs", "Write", content="x")); out.append(edit("theirs", "Write", conversation="c1/s1", content="x"))
+read("theirs"); out.append(edit("theirs", "Write", content="x"))
+''', "--read-before-write", "deny")
+        self.assertIn("has not been read yet", main)
+        self.assertEqual((sub, after), (None, None))
+
+    def test_written_by_a_sub_agent(self):
+        """The library lets a sub-agent write what it read: no warning, nothing refused."""
+        (result,) = self.play(r'''
+write("a", 50); read("a"); outside("a", "external\n"); read("a", conversation="c1/s1")
+edit("a", conversation="c1/s1")
+with open("a", "w") as file: file.write("of the sub-agent")
+out.append(open("a").read())
+''', "--stale-write", "deny")
+        self.assertEqual(result, "of the sub-agent")
+        self.assertEqual(self.seen("log", "--session", "s", "--op", "guarded", "--json").stdout, b"")
+
     def test_write_that_changes_nothing(self):
         answer, other = self.play(r'''
 write("a", 50); read("a")

@@ -77,8 +77,7 @@ tells()
 out.append(edit("a")); out.append(edit("e"))
 ''')
         self.assertEqual(results[:2], [None, None])
-        # Who did it is not known while a process that was just started is not observed yet.
-        self.assertEqual(results[2].replace(" (by another program)", ""), "changed since you read them: a, d/b.c, with words, g")
+        self.assertEqual(results[2], "changed since you read them: " + ", ".join(f"{name} (by another program)" for name in ("a", "d/b.c", "with words", "g")))
         self.assertIn("was modified since you last read it", results[3])
         self.assertIsNone(results[4])
         mentioned = [json.loads(line)["path"] for line in self.seen("log", "--session", "s", "--op", "mentioned", "--json").stdout.splitlines()]

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracker/answer/instruction.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/line_range.h"
 #include "tracker/answer/other_way.h"
 #include "tracker/answer/proof.h"
@@ -15,74 +16,6 @@
 #include "tracker/process/scope.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
-
-static const struct settings_profile *profile_of(const struct segment *segment,
-						 const struct context *context)
-{
-	const struct settings *settings = segment->settings;
-	uint64_t profile = context->profile ? context->profile : settings->generic_profile;
-	if (profile == 0 || profile > SETTINGS_PROFILES_MAX || profile > settings->profile_count)
-		return NULL;
-	return &segment->settings->profiles[profile - 1];
-}
-
-uint64_t decision_limit(const struct segment *segment, const struct context *context)
-{
-	const struct settings_profile *profile = profile_of(segment, context);
-	return profile ? profile->max_output_bytes : SETTINGS_MAX_OUTPUT_BYTES;
-}
-
-struct output_limits limits_of_profile(const struct segment *segment,
-				       const struct settings_profile *profile, bool is_version)
-{
-	struct output_limits limits = { .bytes = SETTINGS_MAX_OUTPUT_BYTES,
-					.lines = UINT64_MAX,
-					.line_bytes = UINT64_MAX };
-	const char *measured = NULL;
-
-	if (profile) {
-		measured = segment_text(segment, profile->measured, NULL);
-		limits.bytes = profile->max_output_bytes;
-		if (profile->max_output_lines)
-			limits.lines = profile->max_output_lines;
-		if (profile->max_line_bytes)
-			limits.line_bytes = profile->max_line_bytes;
-	}
-	if (!measured)
-		return limits_assumed(&limits);
-	limits.is_measured = true;
-	if (!is_version && strcmp(measured, "*") != 0) {
-		limits.bytes /= 2;
-		limits.lines = limits.lines == UINT64_MAX ? UINT64_MAX : limits.lines / 2;
-		limits.line_bytes = limits.line_bytes == UINT64_MAX ? UINT64_MAX
-								    : limits.line_bytes / 2;
-	}
-	return limits;
-}
-
-struct output_limits decision_limits(const struct segment *segment, const struct context *context)
-{
-	return limits_of_profile(segment, profile_of(segment, context),
-				 scope_flags(segment, context->scope_id) & SCOPE_VERSION);
-}
-
-struct output_limits decision_limits_at(const struct segment *segment,
-					const struct request *request, const struct moment *moment)
-{
-	return limits_of_profile(segment, profile_of(segment, &request->context),
-				 moment->scope_flags & SCOPE_VERSION);
-}
-
-struct output_limits decision_record_limits(const struct segment *segment,
-					    const struct context *context)
-{
-	uint32_t flags = scope_flags(segment, context->scope_id);
-	return (struct output_limits){ .bytes = flags & (SCOPE_PROVES | SCOPE_REPORTS)
-							? UINT64_MAX
-							: decision_limit(segment, context),
-				       .lines = UINT64_MAX,
-				       .line_bytes = UINT64_MAX };
-}
 
 struct moment decision_moment(const struct segment *segment, const struct request *request)
 {
@@ -102,7 +35,7 @@ bool decision_is_current(const struct segment *segment, const struct request *re
 {
 	struct delivery_slot invalidated;
 
-	struct output_limits limits = decision_limits_at(segment, request, moment);
+	struct output_limits limits = limits_at(segment, request, moment);
 	if (!delivery_is_current(segment, delivery, moment, &limits))
 		return false;
 	if (!request->is_in_process)
@@ -148,7 +81,7 @@ static bool find_line_ranges(const struct segment *segment, const struct request
 			     uint64_t key, uint64_t other, const struct moment *moment,
 			     struct delivered_version *ret_known)
 {
-	struct output_limits limits = decision_limits_at(segment, request, moment);
+	struct output_limits limits = limits_at(segment, request, moment);
 	struct delivery_slot last = { .time_ns = 0 };
 
 	if (request->is_in_process)
@@ -259,7 +192,7 @@ static bool is_passed_on(const struct segment *segment, const struct request *re
 	/* What a hook reports as given is what the model has. */
 	if (!request->is_in_process || request->is_reported)
 		return true;
-	limits = decision_limits_at(segment, request, moment);
+	limits = limits_at(segment, request, moment);
 	if (size_bytes > limits.bytes)
 		return false;
 	return (limits.lines == UINT64_MAX && limits.line_bytes == UINT64_MAX) ||
@@ -343,7 +276,7 @@ static bool find_lines(const struct opened *opened, struct delivered_version *re
 	if (!request->is_reported)
 		return false;
 	uint64_t key = opened->answer->path_key, after_ns = invalidated_ns(segment, request, key);
-	struct output_limits limits = decision_limits_at(segment, request, &opened->moment);
+	struct output_limits limits = limits_at(segment, request, &opened->moment);
 	ret_known->file_key = key;
 	return opened->span ? line_range_has(segment, key, &opened->moment, &limits, after_ns,
 					     opened->span, &ret_known->version)

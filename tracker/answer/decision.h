@@ -111,37 +111,12 @@ bool decision_is_short(uint64_t diff_bytes, uint64_t size_bytes);
 void decision_diffed(const struct segment *segment, const struct request *request,
 		     const struct answer *answer, uint64_t diff_bytes);
 
-/* limits_of_profile(): what a command may print so that an agent passes it on whole.
- *
- * profile: NULL: it has none.  is_version: it is of the version that its profile was measured with.
- * By half of what was measured for another version; what is assumed (delivery.h) where nothing was
- * measured. */
-struct output_limits limits_of_profile(const struct segment *segment,
-				       const struct settings_profile *profile, bool is_version);
-
-/* decision_limits(): the same of the agent of a context: what was given counts by them, unless its
- * proof decides. */
-struct output_limits decision_limits(const struct segment *segment, const struct context *context);
-
-/* decision_limit(): bytes of a command's output up to which a read moves what the agent takes the
- * file for (baseline.h).  More than may count as given: an agent that was shown a part must not
- * overwrite what came later. */
-uint64_t decision_limit(const struct segment *segment, const struct context *context);
-
-/* decision_moment(): when a request is made, for what counts then.  decision_limits_at(): the limits
- * of its agent at such a moment. */
+/* decision_moment(): when a request is made, for what counts then. */
 struct moment decision_moment(const struct segment *segment, const struct request *request);
-struct output_limits decision_limits_at(const struct segment *segment,
-					const struct request *request, const struct moment *moment);
 
 /* decision_is_current(): does a delivery count at this moment?  An in-process read's own request is
  * no repeat of itself, and counts no more once its agent forgot the file. */
 bool decision_is_current(const struct segment *segment, const struct request *request,
 			 const struct delivery_slot *delivery, const struct moment *moment);
-
-/* decision_record_limits(): what is put on record as given.  That it reached the model is judged
- * when it is asked for. */
-struct output_limits decision_record_limits(const struct segment *segment,
-					    const struct context *context);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracker/answer/instruction.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/line_range.h"
 #include "tracker/answer/proof.h"
 #include "tracker/content/baseline.h"
@@ -162,7 +163,7 @@ static bool was_given(const struct segment *segment, const struct request *reque
 	    decision_is_current(segment, request, &delivery, now) &&
 	    version_equal(&delivery.version, version))
 		return true;
-	struct output_limits limits = decision_limits_at(segment, request, now);
+	struct output_limits limits = limits_at(segment, request, now);
 	return !request->is_in_process &&
 	       line_range_is_whole(segment, file_key, now, &limits,
 				   delivery.command_id ? 0 : delivery.time_ns, &whole) &&
@@ -180,7 +181,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	*ret_delivered = (struct delivered){ 0 };
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
-	struct output_limits limits = decision_record_limits(segment, &request->context);
+	struct output_limits limits = limits_on_record(segment, &request->context);
 	bool to_scope = reaches_scope(segment, request, pending, &now, &limits);
 	/* What it was made against must still count, and be what the scope was given last. */
 	if (pending->is_diff && to_scope)
@@ -229,7 +230,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	/* A transcript may prove it yet, but what the model takes the file for is not moved by what
 	 * it was perhaps not given. */
 	if (limits.bytes == UINT64_MAX) {
-		limits.bytes = decision_limit(segment, &request->context);
+		limits.bytes = limits_baseline(segment, &request->context);
 		if (!reaches_scope(segment, request, pending, &now, &limits))
 			return;
 	}
@@ -243,7 +244,7 @@ void decision_give_lines(const struct segment *segment, const struct request *re
 			 const struct content *content, const struct span *spans, unsigned count)
 {
 	struct moment now = decision_moment(segment, request);
-	struct output_limits limits = decision_record_limits(segment, &request->context);
+	struct output_limits limits = limits_on_record(segment, &request->context);
 
 	if (!count || !stamp_equal(stamp, &pending->stamp) ||
 	    stamp->size_bytes != content->version.size_bytes ||

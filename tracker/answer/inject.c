@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tracker/answer/decision.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/notice.h"
 #include "tracker/process/capture.h"
 #include "tracker/sys/chunk.h"
@@ -273,7 +273,7 @@ __attribute__((noinline)) static int make_file(const struct segment *segment,
 				   request->command_id);
 	if (!making.moment.scope_epoch)
 		return -ENOENT;
-	making.limits = decision_limits(segment, context);
+	making.limits = limits_of_context(segment, context);
 	if (!is_room(&making, 0, 0))
 		return -ENOENT;
 	making.chunk = chunk_acquire();

@@ -142,13 +142,6 @@ bool remembered_is_refused(const struct remembered_slot *remembered, const struc
 	       moment->time_ns - remembered->time_ns < REFUSED_NS;
 }
 
-bool remembered_asks_again(const struct segment *segment, const struct remembered_slot *remembered,
-			   uint64_t request)
-{
-	struct note note = { remembered->notice_request, remembered->yield_until };
-	return note_asks_again(segment, note, request);
-}
-
 void remembered_note(const struct segment *segment, const struct remembered_slot *remembered,
 		     struct note note)
 {
@@ -162,6 +155,22 @@ void remembered_note(const struct segment *segment, const struct remembered_slot
 	if (copy.yield_until < note.yield_until)
 		copy.yield_until = note.yield_until;
 	slot_commit(slot, &copy, sizeof(copy));
+}
+
+bool remembered_yields(const struct segment *segment, const struct remembered_slot *remembered,
+		       uint64_t request)
+{
+	struct note note = { remembered->notice_request, remembered->yield_until };
+
+	if (!note_asks_again(segment, note, request))
+		return false;
+	segment_count(segment, COUNTER_yields, 1);
+	if (request > note.yield_until)
+		remembered_note(
+			segment, remembered,
+			(struct note){ .yield_until = request +
+						      segment->settings->notice_insist_requests });
+	return true;
 }
 
 void remembered_unnote(const struct segment *segment, const struct remembered_slot *remembered,

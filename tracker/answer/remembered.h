@@ -50,10 +50,11 @@ void remembered_refuse(const struct segment *segment, const struct version *iden
 		       const struct moment *moment);
 bool remembered_is_refused(const struct remembered_slot *remembered, const struct moment *moment);
 
-/* remembered_asks_again(): does the model ask again, by how the command was answered last ([notice]
- * yield)? */
-bool remembered_asks_again(const struct segment *segment, const struct remembered_slot *remembered,
-			   uint64_t request);
+/* remembered_yields(): does the model ask again, by how the command was answered last ([notice]
+ * yield)?  Then it is to be given what the command prints: that is counted, and noted for the requests
+ * that follow ([notice] insist_requests). */
+bool remembered_yields(const struct segment *segment, const struct remembered_slot *remembered,
+		       uint64_t request);
 
 /* remembered_note(): notes an answer; no number is lowered.  remembered_unnote(): the notice of
  * that request could not be given. */

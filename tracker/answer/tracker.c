@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "tracker/answer/instruction.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/line_range.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/content/baseline.h"
@@ -38,7 +39,7 @@ bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint
 	if (slot && slot_read(slot, &scope, SCOPE_CHECKED_BYTES))
 		context.profile = scope.profile;
 	context.scope_id = scope_id;
-	struct output_limits limits = decision_limits(segment, &context);
+	struct output_limits limits = limits_of_context(segment, &context);
 	return moment.scope_epoch &&
 	       delivery_find(segment, scope_id, key_of(segment, path), &delivery) == 0 &&
 	       delivery_is_current(segment, &delivery, &moment, &limits);

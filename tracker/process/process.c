@@ -226,11 +226,23 @@ void process_note_supervised(const struct segment *segment, struct process_ref p
 	set_flag(segment, process, CONTEXT_SUPERVISED);
 }
 
-bool process_is_unobserved(const struct process_slot *process, uint64_t now_ns,
+/* Is it as it was read, still?  What stands in its slot for another program tells nothing of it. */
+static bool is_announced_still(const struct segment *segment, uint64_t index,
+			       const struct process_slot *process)
+{
+	struct process_slot now;
+
+	return !process_read(segment, index, &now) || now.serial != process->serial ||
+	       now.state == PROCESS_ANNOUNCED;
+}
+
+bool process_is_unobserved(const struct segment *segment, uint64_t index,
+			   const struct process_slot *process, uint64_t now_ns,
 			   uint64_t patience_ns)
 {
 	return process->state == PROCESS_ANNOUNCED &&
-	       (now_ns - process->time_ns >= patience_ns || process_is_gone(process));
+	       (now_ns - process->time_ns >= patience_ns || process_is_gone(process)) &&
+	       is_announced_still(segment, index, process);
 }
 
 bool process_next(const struct segment *segment, uint64_t *index, struct process_slot *ret_process)

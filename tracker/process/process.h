@@ -110,9 +110,11 @@ bool process_next(const struct segment *segment, uint64_t *index, struct process
 /* process_is_unobserved(): was a program announced that does not attach?  It has ended, or had the
  * time to begin.  For the program, as above.
  *
+ * index, process: its slot, as it was read; one that attached and ended since then was observed.
  * now_ns: CLOCK_BOOTTIME.  patience_ns: how long it may take to begin: PROCESS_STARTS_NS, but where
  * less harm comes from being early. */
-bool process_is_unobserved(const struct process_slot *process, uint64_t now_ns,
+bool process_is_unobserved(const struct segment *segment, uint64_t index,
+			   const struct process_slot *process, uint64_t now_ns,
 			   uint64_t patience_ns);
 
 #define PROCESS_STARTS_NS UINT64_C(1000000000)

@@ -34,7 +34,8 @@ function ask(event, of, directory, session, more) {
 	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
 	try {
 		asked.add(of);
-		const input = JSON.stringify({ hook_event_name: event, session_id: session, prompt_id: prompts.get(session), cwd: directory, others, ...more });
+		const input = JSON.stringify({ hook_event_name: event, session_id: session, agent_id: subAgents.has(session) ? session : undefined,
+			prompt_id: prompts.get(session), cwd: directory, others, ...more });
 		const done = spawnSync("sh", ["-c", "seen answer hook opencode 2>/dev/null || :"], {
 			input, stdio: ["pipe", "pipe", "ignore"], timeout: 10000, maxBuffer: 1 << 26,
 		});

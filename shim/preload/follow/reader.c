@@ -25,6 +25,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/content/inputs.h"
 #include "tracker/path/path.h"
@@ -129,14 +130,7 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 	segment_count(segment, COUNTER_requests_repeated, 1);
 	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
 		goto end;
-	if (remembered_asks_again(segment, remembered, number)) {
-		segment_count(segment, COUNTER_yields, 1);
-		if (number > remembered->yield_until)
-			remembered_note(
-				segment, remembered,
-				(struct note){
-					.yield_until = number +
-						       segment->settings->notice_insist_requests });
+	if (remembered_yields(segment, remembered, number)) {
 		record_request(DECISION_GIVEN_AGAIN, remembered->output_bytes, inputs);
 		goto end;
 	}
@@ -178,7 +172,7 @@ static bool find_answer(char *const environment[])
 		segment_count(segment, COUNTER_lost_requests, 1);
 		return false;
 	}
-	struct output_limits limits = decision_limits(segment, &request->context);
+	struct output_limits limits = limits_of_context(segment, &request->context);
 	if (!remembered_is_current(segment, &remembered, &reader.begin, &limits))
 		return true;
 	request_at_sink(segment, request);
@@ -455,9 +449,9 @@ void reader_stream_closing(const FILE *stream)
 static uint64_t most_bytes(void)
 {
 	const struct context *context = &shim.request.context;
-	if (decision_record_limits(&shim.segment, context).bytes == UINT64_MAX)
+	if (limits_on_record(&shim.segment, context).bytes == UINT64_MAX)
 		return shim.segment.settings->notice_max_bytes;
-	return decision_limits(&shim.segment, context).bytes;
+	return limits_of_context(&shim.segment, context).bytes;
 }
 
 /* The words as they were given: some programs change them while they run. */
@@ -536,7 +530,7 @@ static bool was_given(int status, const struct moment *moment)
 	if (status != 0 || !is_tracked() || (was_used(stdin) && !reader.stdin_is_file) ||
 	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
 		return false;
-	struct output_limits limits = decision_record_limits(&shim.segment, &request->context);
+	struct output_limits limits = limits_on_record(&shim.segment, &request->context);
 	request_still_at_sink(&shim.segment, request);
 	return request->at_sink && is_of_now(moment) &&
 	       command_within_so_far(&shim.segment, moment->capture_id, moment->command_id,

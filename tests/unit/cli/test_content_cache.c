@@ -1,4 +1,5 @@
-/* content_cache.h: bounds by number and by bytes, the least recently used out first, and a version that is no longer there. */
+/* content_cache.h: bounds by number and by bytes, the least recently used out first, a version that is no longer there, and what is
+ * left in the session. */
 #include <criterion/criterion.h>
 
 #include "cli/files/content_cache.h"
@@ -153,4 +154,131 @@ Test(content_cache, one_that_is_another_size_than_said_is_not_taken)
 	cr_expect_eq(content_cache_get(cache, fd, &stat, &content), -ESTALE);
 	cr_expect_eq(content_cache_entries(cache), 0);
 	(void)close(fd);
+}
+
+/* ---- in the session ---- */
+
+/* Another process, after this one left what it has. */
+static void next_process(size_t entries_max, size_t bytes_max)
+{
+	if (cache)
+		content_cache_leave(cache, world.root);
+	content_cache_free(cache);
+	cache = content_cache_new(entries_max, bytes_max);
+	content_cache_load(cache, world.root);
+}
+
+static const char *left_path(void)
+{
+	static char path[4200];
+	(void)snprintf(path, sizeof(path), "%s/instructions", world.root);
+	return path;
+}
+
+static void grow_old(void)
+{
+	(void)usleep(2100000);
+}
+
+Test(content_cache, is_left_for_the_next_process)
+{
+	struct cached_content content;
+	struct stat stat_left;
+
+	world_fill(&world, "a", 400, 1);
+	world_fill(&world, "b", 500, 2);
+	grow_old();
+	next_process(50, 1000);
+	cr_expect_eq(get("a", false, &content), 0);
+	struct version version = content.version;
+	world_fill(&world, "c", 10, 3); /* so young that a change of it might not be seen */
+	cr_expect_eq(get("c", false, &content), 0);
+	next_process(50, 1000);
+	cr_assert_eq(stat(left_path(), &stat_left), 0);
+	cr_expect_eq(stat_left.st_mode & 0777, 0600);
+	cr_assert_eq(get("a", true, &content), 0, "read again");
+	cr_expect(version_equal(&version, &content.version) && content.is_text);
+	cr_expect(!is_kept("c"));
+	cr_expect_eq(get("b", false, &content), 0);
+	next_process(50, 1000);
+	cr_expect(is_kept("b") && is_kept("a"));
+	/* a change is noticed */
+	world_fill(&world, "a", 400, 9);
+	cr_expect(!is_kept("a"));
+	next_process(50, 1000);
+	cr_expect(!is_kept("a") && is_kept("b"));
+	cr_expect_eq(content_cache_bytes(cache), 500);
+}
+
+Test(content_cache, what_is_left_has_the_same_bounds)
+{
+	struct cached_content content;
+	char name[16];
+
+	for (int i = 0; i < 51; i++) {
+		(void)snprintf(name, sizeof(name), "f%d", i);
+		world_fill(&world, name, 10, (unsigned)i);
+	}
+	grow_old();
+	for (int i = 0; i < 51; i++) { /* each a process of its own */
+		next_process(CONTENT_CACHE_ENTRIES, CONTENT_CACHE_BYTES);
+		if (i == 50) { /* used by one that changes nothing: the next one is the oldest */
+			cr_assert(is_kept("f0"));
+			next_process(CONTENT_CACHE_ENTRIES, CONTENT_CACHE_BYTES);
+		}
+		(void)snprintf(name, sizeof(name), "f%d", i);
+		cr_assert_eq(get(name, false, &content), 0);
+	}
+	next_process(CONTENT_CACHE_ENTRIES, CONTENT_CACHE_BYTES);
+	cr_expect_eq(content_cache_entries(cache), 50);
+	cr_expect(is_kept("f0") && !is_kept("f1") && is_kept("f2") && is_kept("f50"));
+	next_process(50, 100); /* one that holds less */
+	cr_expect_eq(content_cache_entries(cache), 10);
+	cr_expect_eq(content_cache_bytes(cache), 100);
+	next_process(7, 1000);
+	cr_expect_leq(content_cache_entries(cache), 7);
+}
+
+/* Each byte of what was left is changed, and each length of it cut: what is given is what is in the file. */
+Test(content_cache, what_is_left_and_damaged_gives_nothing_wrong)
+{
+	struct cached_content content;
+	char left[1024], bytes[50];
+
+	world_fill(&world, "a", 50, 1);
+	world_fill(&world, "b", 50, 2);
+	grow_old();
+	next_process(50, 1000);
+	must(get("a", false, &content) == 0 && get("b", false, &content) == 0);
+	next_process(50, 1000);
+	int fd = open(left_path(), O_RDONLY | O_CLOEXEC);
+	ssize_t length = read(fd, left, sizeof(left));
+	must(length > 100 && length < (ssize_t)sizeof(left));
+	(void)close(fd);
+	fd = open(world_path(&world, "a"), O_RDONLY | O_CLOEXEC);
+	must(fd >= 0 && read(fd, bytes, 50) == 50);
+	(void)close(fd);
+	for (ssize_t i = 0; i < 2 * length; i++) {
+		left[i / 2] ^= 0x41;
+		write_path(left_path(), left, (size_t)(i % 2 ? i / 2 : length));
+		left[i / 2] ^= 0x41;
+		content_cache_free(cache);
+		cache = content_cache_new(50, 1000);
+		content_cache_load(cache, world.root);
+		if (get("a", true, &content) == 0) {
+			cr_assert_eq(content.version.size_bytes, 50);
+			cr_assert_eq(memcmp(bytes, content.bytes, 50), 0, "byte %zd", i / 2);
+		}
+		cr_assert_eq(get("a", false, &content), 0);
+		cr_assert_eq(memcmp(bytes, content.bytes, 50), 0);
+	}
+	/* what others may write to is not believed */
+	write_path(left_path(), left, (size_t)length);
+	must(chmod(left_path(), 0620) == 0);
+	content_cache_free(cache);
+	cache = content_cache_new(50, 1000);
+	content_cache_load(cache, world.root);
+	cr_expect(!is_kept("a"));
+	next_process(50, 1000);
+	cr_expect(!is_kept("a"));
 }

@@ -1,5 +1,6 @@
 /* decision.h: from pending to delivered, and in-process reads. */
 #include "decision_case.h"
+#include "tracker/answer/limits.h"
 
 TestSuite(decision, .init = start, .fini = stop);
 
@@ -151,20 +152,20 @@ Test(decision, command_output_beyond_the_limit_afterwards)
 Test(decision, limit_of_a_profile)
 {
 	struct context context = { .profile = 0 };
-	cr_assert_eq(decision_limit(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
+	cr_assert_eq(limits_baseline(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
 	context.profile = 1;
-	cr_assert_eq(decision_limit(&world.segment, &context),
+	cr_assert_eq(limits_baseline(&world.segment, &context),
 		     world.settings->profiles[0].max_output_bytes);
 	context.profile = (uint32_t)world.settings->profile_count;
-	cr_assert_eq(decision_limit(&world.segment, &context),
+	cr_assert_eq(limits_baseline(&world.segment, &context),
 		     world.settings->profiles[context.profile - 1].max_output_bytes);
 	context.profile++;
-	cr_assert_eq(decision_limit(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
+	cr_assert_eq(limits_baseline(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
 	world.settings->profile_count = UINT64_MAX; /* damaged */
 	context.profile = SETTINGS_PROFILES_MAX + 1;
-	cr_assert_eq(decision_limit(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
+	cr_assert_eq(limits_baseline(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
 	context.profile = UINT32_MAX;
-	cr_assert_eq(decision_limit(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
+	cr_assert_eq(limits_baseline(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
 }
 
 Test(decision, second_conversation_costs_one_request)

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "fuzz.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/proof.h"
 #include "tracker/guard/rule.h"
@@ -151,7 +152,7 @@ static void use(const struct segment *segment)
 		(void)capture_shell(segment, nasty(image_bytes));
 		capture_finish(segment, SUBJECT_SELF, pick(2) ? capture : nasty(image_bytes));
 		(void)capture_command(segment, nasty(image_bytes));
-		(void)decision_limit(segment, &context);
+		(void)limits_baseline(segment, &context);
 	}
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot slot;

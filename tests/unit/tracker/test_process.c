@@ -1,6 +1,7 @@
 /* process.h: tickets, who is below whom, and where a capture is taken.  Each process of a tree is a
  * fork that attaches as the library would; nothing is executed. */
 #include "process_case.h"
+#include "tracker/sys/sys.h"
 
 TestSuite(process, .init = start, .fini = stop);
 
@@ -248,6 +249,40 @@ static int late_pid(void)
 Test(process, pid_reported_after_a_spawn)
 {
 	IN_CHILD(late_pid);
+}
+
+/* ---- one that attached and ended since its slot was read ---- */
+
+static int announce_alone(void *data)
+{
+	const struct me *root = data;
+	char ticket[TICKET_BYTES];
+	struct process_ref ref = process_announce(&world.segment, SUBJECT_SELF, &root->context,
+						  root->ref, getpid(), "/bin/cat", CAT, ticket);
+	must(ref.serial != 0);
+	return (int)ref.index;
+}
+
+static int stale_copy(void)
+{
+	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
+	uint64_t now_ns = sys_boottime_ns(), index = (uint64_t)in_child(announce_alone, &root);
+	struct process_slot gone;
+
+	must(process_read(&world.segment, index, &gone) && gone.state == PROCESS_ANNOUNCED);
+	must(process_is_unobserved(&world.segment, index, &gone, now_ns, PROCESS_STARTS_NS));
+	process_exit(&world.segment, (struct process_ref){ index, gone.serial });
+	must(!process_is_unobserved(&world.segment, index, &gone, now_ns, PROCESS_STARTS_NS));
+	/* another program has the slot: what became of that one is not known */
+	process_withdraw(&world.segment, (struct process_ref){ index, gone.serial });
+	gone.serial += 1000;
+	must(process_is_unobserved(&world.segment, index, &gone, now_ns, PROCESS_STARTS_NS));
+	return 0;
+}
+
+Test(process, one_that_attached_and_ended_was_observed)
+{
+	IN_CHILD(stale_copy);
 }
 
 /* ---- without a ticket ---- */

@@ -3,6 +3,7 @@
 
 #include "support.h"
 #include "tracker/answer/instruction.h"
+#include "tracker/answer/limits.h"
 #include "tracker/answer/line_range.h"
 #include "tracker/answer/proof.h"
 #include "tracker/answer/remembered.h"
@@ -190,7 +191,7 @@ static uint64_t other_agent(const char *name, struct context *ret_context)
 static void assert_limits(const struct context *context, uint64_t bytes, uint64_t lines,
 			  uint64_t line_bytes, bool is_measured)
 {
-	struct output_limits limits = decision_limits(&world.segment, context);
+	struct output_limits limits = limits_of_context(&world.segment, context);
 	cr_expect_eq(limits.bytes, bytes, "%lu", limits.bytes);
 	cr_expect_eq(limits.lines, lines, "%lu", limits.lines);
 	cr_expect_eq(limits.line_bytes, line_bytes, "%lu", limits.line_bytes);

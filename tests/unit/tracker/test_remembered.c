@@ -185,19 +185,23 @@ Test(remembered, asks_again)
 {
 	uint64_t at = deliver(1).request + 1;
 	struct remembered_slot slot = slot_of(1);
-	cr_assert_not(remembered_asks_again(&world.segment, &slot, at));
+	uint64_t insist = world.segment.settings->notice_insist_requests;
+	cr_assert_not(remembered_yields(&world.segment, &slot, at));
 	remembered_note(&world.segment, &slot, (struct note){ .notice_request = at });
 	slot = slot_of(1);
-	cr_assert(remembered_asks_again(&world.segment, &slot, at + 1));
-	cr_assert(remembered_asks_again(&world.segment, &slot, at + 3));
-	cr_assert_not(remembered_asks_again(&world.segment, &slot, at + 4));
-	remembered_note(&world.segment, &slot, (struct note){ .yield_until = at + 6 });
+	cr_assert_not(remembered_yields(&world.segment, &slot, at + 4));
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_yields), 0);
+	cr_assert_eq(slot_of(1).yield_until, 0);
+	cr_assert(remembered_yields(&world.segment, &slot, at + 3));
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_yields), 1);
+	cr_assert_eq(slot_of(1).yield_until, at + 3 + insist);
 	slot = slot_of(1);
-	cr_assert(remembered_asks_again(&world.segment, &slot, at + 6));
-	cr_assert_not(remembered_asks_again(&world.segment, &slot, at + 7));
+	cr_assert(remembered_yields(&world.segment, &slot, at + 3 + insist));
+	cr_assert_eq(slot_of(1).yield_until, at + 3 + insist); /* not for ever */
+	cr_assert_not(remembered_yields(&world.segment, &slot, at + 4 + insist));
 	/* given anew, from the same: it stays noted; from others: not */
 	deliver(1);
-	cr_assert_eq(slot_of(1).yield_until, at + 6);
+	cr_assert_eq(slot_of(1).yield_until, at + 3 + insist);
 	must(inputs_add(&inputs, INPUT_TYPE, 0, world.root, -1, 0) == 0);
 	deliver(1);
 	cr_assert_eq(slot_of(1).yield_until, 0);
