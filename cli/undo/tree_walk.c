@@ -282,20 +282,31 @@ static int back_metadata(struct tree_walk *walk, struct tree_node *node,
 	return 0;
 }
 
-static int back_linked(struct tree_walk *walk, struct tree_node *node,
-		       const struct tree_record *record)
+/* Which file has the name that was made.  NULL: no memory. */
+static struct tree_inode *note_linked(struct tree_walk *walk, const struct tree_record *record)
 {
 	struct tree_node *made = tree_names_get(&walk->names, record->other);
-	struct tree_inode *inode = tree_inode_get(walk, &record->before);
+	struct tree_inode *inode = made ? tree_inode_get(walk, &record->before) : NULL;
 
-	if (!made || !inode)
-		return -ENOMEM;
+	if (!inode)
+		return NULL;
 	if (record->operation) /* an undo may have linked what an external program had edited by then */
 		inode->is_linked = true;
 	else
 		note_left(inode, &record->before, false);
 	if (!made->inode && made->state == TREE_INHERITS)
 		made->inode = inode;
+	return inode;
+}
+
+static int back_linked(struct tree_walk *walk, struct tree_node *node,
+		       const struct tree_record *record)
+{
+	struct tree_inode *inode = note_linked(walk, record);
+	struct tree_node *made = inode ? tree_names_find(&walk->names, record->other) : NULL;
+
+	if (!made)
+		return -ENOMEM;
 	touch(walk, made, record);
 	int error = make_absent(walk, made);
 	if (inode->object)
@@ -534,6 +545,9 @@ static int pass(struct tree_walk *walk, const struct tree_record *record, bool c
 		return 0;
 	if (record->kind == PACK_AFTER)
 		return note_after(walk, record);
+	if (record->kind == PACK_LINKED && record->operation && !record->failed &&
+	    !note_linked(walk, record))
+		return -ENOMEM;
 	if (!conflicts || record->failed)
 		return 0;
 	walk->has_other = true;

@@ -18,7 +18,8 @@ int undo_ranges_read(const struct steps *steps, const struct tree_records *recor
 	if (error == 0) {
 		ret_ranges->heads = calloc(count + 1, sizeof(*ret_ranges->heads));
 		ret_ranges->passed = calloc(steps->count + 1, sizeof(*ret_ranges->passed));
-		error = ret_ranges->heads && ret_ranges->passed ? 0 : -ENOMEM;
+		ret_ranges->apart = calloc(count + 1, sizeof(*ret_ranges->apart));
+		error = ret_ranges->heads && ret_ranges->passed && ret_ranges->apart ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < count && error == 0; i++)
 		if (operation_read_head(directory, numbers[i],
@@ -32,6 +33,7 @@ void undo_ranges_free(struct undo_ranges *ranges)
 {
 	free(ranges->heads);
 	free(ranges->passed);
+	free(ranges->apart);
 	*ranges = (struct undo_ranges){ .steps = NULL };
 }
 
@@ -210,6 +212,36 @@ void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_rang
 	ret_range->data = ranges;
 }
 
+static bool is_apart(const struct undo_ranges *ranges, uint32_t operation)
+{
+	const struct operation_head *head = head_of(ranges, operation);
+
+	return head && ranges->apart[head - ranges->heads];
+}
+
+/* Which undos, and redos of these, are of one step that changed nothing in the range from a place on.  What they
+ * changed, the range did not change later: that they would have left. */
+static void find_apart(struct undo_ranges *ranges, size_t first, uint64_t from_place)
+{
+	for (size_t i = 0; i < ranges->head_count; i++) {
+		const struct operation_head *head = &ranges->heads[i];
+		if (head->kind == OPERATION_REDO)
+			head = head_of(ranges, head->reverses);
+		ranges->apart[i] = head && head->step && !is_within(ranges, head, from_place);
+		for (size_t j = first; j < ranges->records->count && ranges->apart[i]; j++) {
+			const struct tree_record *record = &ranges->records->records[j];
+			ranges->apart[i] = record->operation || !is_change(record) ||
+					   step_of(ranges, record) != head->step;
+		}
+	}
+}
+
+static enum tree_selection select_not_apart(const struct tree_record *record, void *data)
+{
+	return record->operation && is_apart(data, record->operation) ? TREE_NEUTRAL
+								      : TREE_SELECTED;
+}
+
 static enum tree_selection select_since(const struct tree_record *record, void *data)
 {
 	return record->operation || is_undone_record(data, record) ? TREE_NEUTRAL : TREE_SELECTED;
@@ -265,7 +297,7 @@ void undo_range_since(struct undo_ranges *ranges, const struct step_point *point
 {
 	const struct tree_records *records = ranges->records;
 	size_t first = behind_undone(ranges, first_since(records, 0, point->time_ns));
-	bool alone = true;
+	bool alone = true, has_apart = false;
 
 	*ret_range = (struct tree_range){
 		.from_place = first < records->count ? records->records[first].place : UINT64_MAX,
@@ -273,12 +305,18 @@ void undo_range_since(struct undo_ranges *ranges, const struct step_point *point
 		.lives_until = lives_until,
 		.data = ranges,
 	};
-	for (size_t i = first; i < records->count && alone; i++)
-		alone = !records->records[i].operation ||
-			is_within(ranges, head_of(ranges, records->records[i].operation),
-				  ret_range->from_place);
-	if (alone)
+	find_apart(ranges, first, ret_range->from_place);
+	for (size_t i = first; i < records->count && alone; i++) {
+		uint32_t operation = records->records[i].operation;
+		bool apart = operation && is_apart(ranges, operation);
+		has_apart = has_apart || apart;
+		alone = !operation || apart ||
+			is_within(ranges, head_of(ranges, operation), ret_range->from_place);
+	}
+	if (alone) {
+		ret_range->select = has_apart ? select_not_apart : NULL;
 		return;
+	}
 	/* An undo in it took back some of what began before the point, too: that stays. */
 	ret_range->select = select_since;
 	ret_range->data = ranges;

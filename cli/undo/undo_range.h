@@ -24,6 +24,7 @@ struct undo_ranges {
 	struct operation_head *heads; /* of the operations, in their order */
 	size_t head_count;
 	bool *passed; /* by the number of a step: undo_range_pass() */
+	bool *apart;  /* of each of the heads: of a step before the range of undo_range_since() */
 	/* of undo_range_step(), _redo(): */
 	uint32_t step;
 	uint32_t operation;

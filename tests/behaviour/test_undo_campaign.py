@@ -359,6 +359,20 @@ class FoundLater(unittest.TestCase):
         agent.close()
         self.assertUndone(before, "--all", "--times")
 
+    def test_links_that_an_undo_made_and_parted_before_another_of_one_step(self):
+        for name in "ax":
+            self.session.write(name, name.encode())
+        os.link(self.session.path("x"), self.session.path("y"))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        for command in "echo 1 > other", "ln a link; rm y; mkdir y", "rm link x; echo new > link":
+            agent.shell(command)
+        self.assertEqual(self.seen("undo", "--since", "3", "--times").returncode, 0)
+        agent.shell("echo more >> x")
+        agent.close()
+        self.assertEqual(self.seen("undo", "--step", "1", "--times").returncode, 0)
+        self.assertUndone(before, "--since", "2", "--times")
+
     def test_content_that_was_linked_and_written_to_by_a_later_step(self):
         """The later step's record has what the link had."""
         self.session.write("a", os.urandom(150000))
