@@ -85,10 +85,11 @@ static int check_directory(const char *directory)
 	return error;
 }
 
-/* Maps a segment; waits for session_cut(), which has it for a few milliseconds. */
+/* Maps a segment; waits for session_cut(), which has it for a few milliseconds, or for as long as a busy machine
+ * lets it wait. */
 static int map_segment(const char *path, enum session_use use, struct segment *ret_segment)
 {
-	enum { ATTEMPTS = 100 };
+	enum { ATTEMPTS = 2500 };
 	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
 	int error = -EAGAIN;
 

@@ -1,9 +1,11 @@
 """What an ended session takes on disk; that all commands read it as before; what goes by itself, and in which order."""
+import fcntl
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -168,6 +170,18 @@ class Room(Housekeeping):
 
 class Aside(Housekeeping):
     """What is done behind a run, in a process that none waits for."""
+
+    def test_a_command_waits_for_what_is_being_cut(self):
+        """On a busy machine that takes longer."""
+        self.make("s")
+        segment = os.open(self.state / "s/segment", os.O_RDWR)
+        before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGIO, before)
+        fcntl.fcntl(segment, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        timer = threading.Timer(0.8, os.close, (segment,))
+        timer.start()
+        self.addCleanup(timer.join)
+        self.seen("status", "--session", "s", code=0)
 
     def held(self):
         """A run whose segment another process has open: who is to cut it waits aside.  Its pid, and how long the run took."""
