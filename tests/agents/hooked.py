@@ -63,7 +63,7 @@ class TurnServer(ModelServer):
                          + f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"
                          for name, event in api.events(call, f"{index}_{self.turns[True]}"))
         if tokens != 100:
-            for name in ("input_tokens", "promptTokenCount"):
+            for name in ("input_tokens", "promptTokenCount", "prompt_tokens"):
                 stream = stream.replace(f'"{name}": 100', f'"{name}": {tokens}')
             for name in ("total_tokens", "totalTokenCount"):
                 stream = stream.replace(f'"{name}": 120', f'"{name}": {tokens + 20}')

@@ -66,6 +66,8 @@ class Chat:
                                          "function": {"name": call.tool,
                                                       "arguments": call.arguments_json}}]})
         yield chunk({}, "stop" if call.tool is None else "tool_calls")
+        yield None, {"id": f"chat_{index}", "object": "chat.completion.chunk", "created": 0, "model": "scripted", "choices": [],
+                     "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
         yield None, "[DONE]"
 
 
