@@ -130,6 +130,7 @@ struct delivered {
 struct proofs {
 	const struct segment *segment;
 	uint64_t profiles;       /* 0: of any */
+	bool is_reported;        /* a hook asks: what one reported has had its result */
 	struct delivered *given; /* by command */
 	size_t count, capacity;
 };
@@ -149,6 +150,7 @@ static int collect(const struct proof_delivery *delivery, void *data)
 	struct proofs *proofs = data;
 
 	if (delivery->proof == PROOF_WHOLE || delivery->proof == PROOF_OFF_BRANCH ||
+	    (delivery->proof == PROOF_REPORTED && proofs->is_reported) ||
 	    (proofs->profiles &&
 	     !is_of_profile(proofs->segment, delivery->scope_id, proofs->profiles)))
 		return 0;
@@ -181,7 +183,9 @@ static struct proofs *collect_all(const struct segment *segment, uint64_t scope_
 
 	if (!proofs)
 		return NULL;
-	*proofs = (struct proofs){ .segment = segment, .profiles = profiles };
+	*proofs = (struct proofs){ .segment = segment,
+				   .profiles = profiles,
+				   .is_reported = scope_id != 0 };
 	/* Of half a command's deliveries nothing would follow. */
 	if (proof_each_delivery(segment, scope_id, collect, proofs) != 0 || !proofs->count) {
 		proofs_free(proofs);

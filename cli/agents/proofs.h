@@ -20,7 +20,8 @@ struct proofs;
 struct proofs *proofs_collect(const struct segment *segment, uint64_t profiles);
 void proofs_free(struct proofs *proofs);
 
-/* proofs_collect_scope(): the same of one scope, whatever its profile. */
+/* proofs_collect_scope(): the same of one scope, whatever its profile, for a hook: without what a hook
+ * reported before. */
 struct proofs *proofs_collect_scope(const struct segment *segment, uint64_t scope_id);
 
 /* proofs_find(): the oldest command, all of whose deliveries the result holds; it is not found

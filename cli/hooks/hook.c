@@ -20,6 +20,7 @@
 #include "cli/session/session.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/journal/journal_map.h"
+#include "tracker/process/announced.h"
 #include "tracker/process/scope.h"
 
 /* One name for each moment, whichever agent it is; an event that has none is called as by its
@@ -78,6 +79,22 @@ static void note_reported(const struct hook_agent *agent, const struct hook_inpu
 		(void)scope_set_flags(agent->segment, agent->scope_id, more, more);
 }
 
+/* Which commands the model asked for, and which of them run. */
+static void note_announced(const struct hook_agent *agent, const struct hook_input *input)
+{
+	const struct segment *segment = agent->segment;
+	bool is_shell = input->known_tool && input->known_tool->kind == HOOK_TOOL_SHELL &&
+			input->input;
+
+	if (input->moment == HOOK_PROMPT || input->moment == HOOK_START ||
+	    input->moment == HOOK_REWIND)
+		announced_clear(segment, agent->scope_id);
+	else if (is_shell && input->moment == HOOK_BEFORE_TOOL)
+		announced_add(segment, agent->scope_id, input->input);
+	else if (is_shell)
+		announced_finish(segment, agent->scope_id, input->input);
+}
+
 static void note_failure(const struct hook_agent *agent, const struct hook_input *input,
 			 bool has_failed)
 {
@@ -134,6 +151,7 @@ static void handle(const struct session *session, const struct hook_input *input
 	(void)session_map_journal(session, &journal);
 	record(&journal, agent.scope_id, input);
 	note_reported(&agent, input);
+	note_announced(&agent, input);
 	json_t *document = answer(&agent, input);
 	if (session->segment.settings->session_mode ==
 	    SESSION_MODE_OBSERVE) { /* it changes nothing */

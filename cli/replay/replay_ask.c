@@ -151,7 +151,7 @@ static uint64_t inputs_of_command(struct session *session, const struct command_
 				  char *const argv[])
 {
 	static const char *const DIRECTORIES[] = {
-		"ls", "find", "bfs", "tree", "du", "rg", "ugrep"
+		"ls", "find", "bfs", "tree", "du", "rg", "ugrep", "git"
 	};
 	const char *name = path_base(argv[0]);
 	/* Its first operand is no file: a pattern, a script. */

@@ -36,6 +36,7 @@
 #include "tracker/journal/journal_grow.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/path/decimal.h"
+#include "tracker/process/announced.h"
 #include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/hook_command.h"
@@ -294,6 +295,9 @@ __attribute__((noinline)) static void attach(const char *executable,
 	shim.ends_capture = shim.request.context.capture_id &&
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
 				    (uint32_t)shim.pid;
+	if (shim.ends_capture)
+		announced_claim(&shim.segment, shim.request.context.scope_id,
+				shim.request.context.capture_id, argv);
 	change_start();
 	start_records();
 	record_start(executable, argv);

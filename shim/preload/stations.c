@@ -100,7 +100,7 @@ void stations_observe(const struct call *call)
 {
 	enum file_action action;
 
-	reader_untrackable();
+	reader_changed(call->operation, call->name.path);
 	if (call->error || OPERATIONS[call->operation].record == JOURNAL_METADATA)
 		return;
 	count_up(PROCESS_CHANGES);

@@ -42,6 +42,7 @@ class Agent:
     instructions = ()  # names of instruction files that it gives to the model by itself
     own_words = {}  # by kind of row: how its own answer begins that stands in place of seen's
     proves = False  # its transcript proves, after a resume, what its own read tool gave
+    announces = True  # its hook says which command its shell tool is about to run
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
     def configure(self, home, workspace, url):
@@ -345,6 +346,7 @@ class Kilo(OpenCode):
 
 class Cline(Agent):
     name = "cline"
+    announces = False
     instructions = ("AGENTS.md",)
     package = "cline"
     auto = "both"

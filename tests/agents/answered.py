@@ -14,6 +14,7 @@ from stage import Play, agent_of, seen_run
 NOTICE, LINES, CHANGED = "[File previously read: ", "[Lines ", "[File changed since last read: "
 SEARCHED = ": already run. Same output as "
 REWORDED = "[Command already run in other words: "
+REPEATED = "[Command already run: "
 UNREAD = " has not been read yet. Please read the file first."
 STALE, SAME = " was modified since you last read it. Please read the file again.", " already held this content.]"
 
@@ -57,6 +58,11 @@ class Row:
             return None if SEARCHED in given else f"given: {given[:300]!r}"
         if self.kind == "reworded":
             return None if given.lstrip().startswith(REWORDED) else f"given: {given[:300]!r}"
+        if self.kind == "repeated":
+            return None if given.lstrip().startswith(REPEATED) else f"given: {given[:300]!r}"
+        if self.kind == "compared":
+            right = self.more in given and "diff --git" in given and "[Command already run" not in given
+            return None if right else f"given: {given[:300]!r}"
         if self.kind in ("searched", "more found"):
             has_more = self.more in given
             right = "found 60" in given and not any(words in given for words in (SEARCHED, REWORDED)) and has_more == (self.kind == "more found")
@@ -120,6 +126,14 @@ def command_rows():
                 outsider="echo 'found yet more of a file' >> found.txt")]
 
 
+def git_rows(agent):
+    """By its shell: git's commands are answered where the agent's hook announces what its shell tool runs."""
+    diff = ("shell", "git diff HEAD; sleep 0.6")
+    return [Row("git, so that its index is up to date", "done", "shell", "sleep 1.1; git add .; git status > /dev/null; sleep 0.6; echo done"),
+            Row("git", "compared", *diff, more="own.txt"), Row("git again", "repeated" if agent.announces else "compared", *diff, more="own.txt"),
+            Row("git after a change", "compared", *diff, more="found at last", outsider="echo 'found at last' >> found.txt")]
+
+
 def shell_rows():
     """Of an agent that reads by its shell: its commands are answered without hooks, its edits by them."""
     return [
@@ -140,7 +154,7 @@ class Answered(Play):
         self.rows = [row for row in (shell_rows() if agent_of(spec).reads_by_shell else rows()) if agent_of(spec).rewrites or row.operation[0] != "write"]
         if hasattr(agent_of(spec), "search"):
             self.rows += search_rows()
-        self.rows += command_rows()
+        self.rows += command_rows() + git_rows(agent_of(spec))
         for row in self.rows:
             if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
                 row.text = None

@@ -1,7 +1,9 @@
 /*
  * Normal forms against the real programs.
  *
- *	normal_forms [PAIRS [SEED]]	default: 1500 1; with SEEN_LONG 100000 1
+ *	normal_forms [PAIRS [SEED [PROGRAM]]]	default: 1500 1; with SEEN_LONG 100000 1
+ *
+ * PROGRAM: pairs of it alone, as the table names it (`git-log`), or `find` or `rg`.
  *
  * A command is made of random options of tracker/process/normal_form.def and of random words of a
  * random tree, and written in several random ways: in another order, with long names, with values
@@ -9,6 +11,8 @@
  * normal form: many of them do print something else.  Each two ways with one form are run, and one
  * that ends well has to print, byte for byte, what the other does.  Each line of the table that
  * belongs to a program which is installed has to occur in such a pair.
+ *
+ * rg has no normal form.  Its pairs are one command, run twice, which search_order.h says prints in one order.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,9 +22,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/random_ways.h"
 #include "tests/support/support.h"
 #include "tracker/content/version.h"
 #include "tracker/process/normal_form.h"
+#include "tracker/process/search_order.h"
 
 enum kind { FLAG, IGNORED, VALUE, NUMBER, OPTIONAL, LIST, PATTERN, SAMES };
 
@@ -43,105 +49,11 @@ static const struct row ROWS[] = {
 
 enum {
 	ROW_COUNT = sizeof(ROWS) / sizeof(ROWS[0]),
-	WORDS_MAX = 48,
-	WAYS = 5,
 	CHOSEN_MAX = 8,
-	WORD_BYTES = 64,
-	PATHS_MAX = 64,
 };
 
-static uint64_t random_state, met[ROW_COUNT], pairs, equal_outputs, unclean, bad;
-
-static unsigned below(unsigned limit)
-{
-	return (unsigned)(next_random(&random_state) >> 33) % limit;
-}
-
-static bool chance(unsigned percent)
-{
-	return below(100) < percent;
-}
-
-/* ---- a tree ---- */
-
-static char paths[PATHS_MAX][WORD_BYTES];
-static unsigned path_count;
-
-static const char *const NAMES[] = { "a.c", "b.h", "pat",      "two words", "-n",   ".hidden",
-				     "sub", "x",   "\xc3\xa9", "list",      "a.py", "zz" };
-
-static const char *any_name(void)
-{
-	return NAMES[below(sizeof(NAMES) / sizeof(NAMES[0]))];
-}
-
-static void write_content(int fd)
-{
-	static const char *const PIECES[] = { "pat", "line", " ",   "PAT pat", "foo",
-					      "a.c", "\t",   "x y", "",        "\n\n",
-					      "-n",  "1",    "zz",  "pattern" };
-	unsigned lines = below(40);
-	unsigned strange = below(10);
-
-	for (unsigned i = 0; i < lines; i++) {
-		for (unsigned k = 0; k < 3; k++)
-			(void)dprintf(fd, "%s", PIECES[below(sizeof(PIECES) / sizeof(PIECES[0]))]);
-		if (strange == 0 && chance(10))
-			must(write(fd, "\0pat", 4) == 4);
-		if (strange == 1 && chance(20))
-			(void)dprintf(fd, "\xe9\xff");
-		if (strange == 2 && chance(50))
-			(void)dprintf(fd, "\xc3\xa9pat\r");
-		if (i + 1 < lines || chance(80))
-			(void)dprintf(fd, "\n");
-	}
-}
-
-static void make_directory(const char *at, unsigned depth)
-{
-	unsigned count = 2 + below(5);
-
-	for (unsigned i = 0; i < count && path_count < PATHS_MAX; i++) {
-		char *path = paths[path_count], text[2 * WORD_BYTES];
-		(void)snprintf(text, sizeof(text), "%s%s%s", at, *at ? "/" : "", any_name());
-		text[WORD_BYTES - 1] = '\0';
-		memcpy(path, text, WORD_BYTES);
-		unsigned what = below(10);
-		if (access(path, F_OK) == 0)
-			continue;
-		if (what < 5) {
-			int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-			if (fd < 0)
-				continue;
-			write_content(fd);
-			must(close(fd) == 0);
-		} else if (what < 8 && depth < 2) {
-			if (mkdir(path, 0755) < 0)
-				continue;
-			path_count++;
-			make_directory(path, depth + 1);
-			continue;
-		} else if (symlink(any_name(), path) < 0) {
-			continue;
-		}
-		path_count++;
-	}
-}
-
-/* A path of the tree as it may be written. */
-static void any_way(const char *path, char *ret)
-{
-	struct stat stat_buffer;
-	bool directory = stat(path, &stat_buffer) == 0 && S_ISDIR(stat_buffer.st_mode);
-	const char *slash = strchr(path, '/');
-
-	if (slash && chance(20))
-		(void)snprintf(ret, 2 * WORD_BYTES, "%.*s%s%s", (int)(slash - path), path,
-			       chance(50) ? "//" : "/./", slash + 1);
-	else
-		(void)snprintf(ret, 2 * WORD_BYTES, "%s%s%s", chance(35) ? "./" : "", path,
-			       directory && chance(40) ? "/" : "");
-}
+static const char *only; /* the program whose pairs are made; NULL: of all */
+static uint64_t met[ROW_COUNT], pairs, equal_outputs, unclean, bad;
 
 /* ---- a command ---- */
 
@@ -159,26 +71,11 @@ struct command {
 	unsigned operand_count;
 };
 
-/* One way to write it. */
-struct way {
-	char text[WORDS_MAX][2 * WORD_BYTES];
-	char *argv[WORDS_MAX + 1];
-	unsigned count;
-	unsigned rows[CHOSEN_MAX + 4];
-	unsigned row_count;
-};
-
 static const char *any_pattern(void)
 {
 	static const char *const PATTERNS[] = { "pat", "line", "^",        "a.c",  "p\\|l",   "p|l",
 						"PAT", "x*",   "\xc3\xa9", "foo$", "pat\nfoo" };
 	return PATTERNS[below(sizeof(PATTERNS) / sizeof(PATTERNS[0]))];
-}
-
-static const char *any_glob(void)
-{
-	static const char *const GLOBS[] = { "*.c", "*", "a*", "sub", "b.h", "?at" };
-	return GLOBS[below(sizeof(GLOBS) / sizeof(GLOBS[0]))];
 }
 
 static void any_value(const struct row *row, char *ret)
@@ -215,6 +112,12 @@ static void any_script(char *ret)
 	(void)snprintf(ret, WORD_BYTES, "%s", SCRIPTS[below(sizeof(SCRIPTS) / sizeof(SCRIPTS[0]))]);
 }
 
+static const char *any_revision(void)
+{
+	static const char *const REVISIONS[] = { "HEAD", "HEAD~1", "main", "HEAD~1..HEAD", "one" };
+	return REVISIONS[below(5)];
+}
+
 static void any_command(struct command *command)
 {
 	unsigned first = below(ROW_COUNT);
@@ -223,6 +126,8 @@ static void any_command(struct command *command)
 	for (unsigned i = 0; i < ROW_COUNT && met[first]; i++)
 		first = (first + 1) % ROW_COUNT;
 	if (chance(30))
+		first = below(ROW_COUNT);
+	while (only && strcmp(ROWS[first].program, only) != 0)
 		first = below(ROW_COUNT);
 	*command = (struct command){ .program = ROWS[first].program };
 	unsigned count = 1 + below(5);
@@ -244,20 +149,10 @@ static void any_command(struct command *command)
 		any_script(command->pattern);
 	command->operand_count = chance(70) ? 1 : below(4);
 	for (unsigned i = 0; i < command->operand_count; i++)
-		(void)snprintf(command->operands[i], WORD_BYTES, "%s", paths[below(path_count)]);
-}
-
-static char *new_word(struct way *way)
-{
-	must(way->count < WORDS_MAX);
-	way->argv[way->count] = way->text[way->count];
-	way->argv[way->count + 1] = NULL;
-	return way->text[way->count++];
-}
-
-static void add_word(struct way *way, const char *word)
-{
-	(void)snprintf(new_word(way), 2 * WORD_BYTES, "%s", word);
+		(void)snprintf(command->operands[i], WORD_BYTES, "%s",
+			       strncmp(command->program, "git-", 4) == 0 && chance(40)
+				       ? any_revision()
+				       : paths[below(path_count)]);
 }
 
 static bool has_short(const struct row *row)
@@ -345,7 +240,14 @@ static void write_way(const struct command *command, struct way *way)
 	bool is_open = false, early = chance(30), changed = chance(15);
 
 	way->count = way->row_count = 0;
-	add_word(way, command->program);
+	if (strncmp(command->program, "git-", 4) == 0) {
+		add_word(way, "git");
+		if (chance(20))
+			add_word(way, chance(50) ? "--no-pager" : "-P");
+		add_word(way, command->program + 4);
+	} else {
+		add_word(way, command->program);
+	}
 	if (chance(50))
 		add_besides(way, command);
 	for (unsigned i = 0; i < command->chosen_count; i++)
@@ -396,103 +298,6 @@ static void write_way(const struct command *command, struct way *way)
 		add_word(way, command->pattern);
 	while (operands < command->operand_count)
 		any_way(command->operands[operands++], new_word(way));
-}
-
-/* ---- find ---- */
-
-static void add_test(struct way *way)
-{
-	static const char *const TESTS[] = { "-name", "-iname", "-path",  "-wholename",
-					     "-type", "-regex", "-ipath", "-size" };
-	static const char *const TYPES[] = { "f", "d", "l", "f,d" };
-	const char *name = TESTS[below(8)];
-
-	add_word(way, name);
-	if (strcmp(name, "-type") == 0)
-		add_word(way, TYPES[below(4)]);
-	else if (strcmp(name, "-size") == 0)
-		add_word(way, "+0");
-	else
-		add_word(way, name[1] == 'n' || name[2] == 'n' ? any_glob() : ".*[ab].*");
-}
-
-/* Tests once more, in another order and with other words of the same meaning: each is a word or two
- * of `tests`. */
-static void shuffle_tests(const struct way *tests, struct way *way)
-{
-	unsigned starts[16], count = 0;
-
-	for (unsigned i = 0; i < tests->count && count < 16; i += 1) {
-		starts[count++] = i;
-		while (strcmp(tests->argv[i], "!") == 0)
-			i++;
-		i++;
-	}
-	for (unsigned i = count; i > 1; i--) {
-		unsigned with = below(i), other = starts[i - 1];
-		starts[i - 1] = starts[with];
-		starts[with] = other;
-	}
-	for (unsigned k = 0; k < count; k++) {
-		unsigned i = starts[k];
-		if (k && chance(20))
-			add_word(way, chance(50) ? "-a" : "-and");
-		for (; strcmp(tests->argv[i], "!") == 0; i++)
-			add_word(way, chance(50) ? "!" : "-not");
-		bool path = strcmp(tests->argv[i], "-path") == 0 ||
-			    strcmp(tests->argv[i], "-wholename") == 0;
-		add_word(way, path ? chance(50) ? "-path" : "-wholename" : tests->argv[i]);
-		add_word(way, tests->argv[i + 1]);
-		if (chance(5))
-			add_word(way, "-o");
-	}
-}
-
-static void write_find_ways(struct way *ways)
-{
-	static struct way tests;
-	char path[WORD_BYTES];
-	unsigned count = below(4);
-	bool max = chance(40), min = chance(20), depth = chance(20), bare = chance(40);
-
-	(void)snprintf(path, sizeof(path), "%s", paths[below(path_count)]);
-	tests.count = 0;
-	for (unsigned i = 0; i < count; i++) {
-		if (chance(25))
-			add_word(&tests, "!");
-		add_test(&tests);
-	}
-	for (unsigned i = 0; i < WAYS; i++) {
-		struct way *way = &ways[i];
-		bool late = chance(10), swapped = chance(50);
-		way->count = way->row_count = 0;
-		add_word(way, "find");
-		if (chance(20))
-			add_word(way, chance(80) ? "-P" : "-L");
-		if (bare && chance(50))
-			add_word(way, chance(80) ? "." : "./");
-		else if (!bare && path[0] != '-')
-			any_way(path, new_word(way));
-		for (unsigned k = 0; k < 2; k++) {
-			if (max && !late && (k == 0) == swapped) {
-				add_word(way, "-maxdepth");
-				add_word(way, chance(80) ? "2" : "02");
-			}
-			if (min && !late && (k == 1) == swapped) {
-				add_word(way, "-mindepth");
-				add_word(way, "1");
-			}
-			if (depth && k == 0)
-				add_word(way, "-depth");
-		}
-		shuffle_tests(&tests, way);
-		if (max && late) {
-			add_word(way, "-maxdepth");
-			add_word(way, "2");
-		}
-		if (chance(40))
-			add_word(way, "-print");
-	}
 }
 
 /* ---- what they print ---- */
@@ -586,6 +391,12 @@ static bool is_directory(const char *path)
 	return lstat(path, &stat_buffer) == 0 && S_ISDIR(stat_buffer.st_mode);
 }
 
+static bool is_file(const char *path)
+{
+	struct stat stat_buffer;
+	return stat(path, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
+}
+
 static bool is_text(const char *path)
 {
 	struct stat stat_buffer;
@@ -625,6 +436,18 @@ static void compare(const struct way *a, const struct way *b, struct printed *of
 	show(b);
 }
 
+/* A search that prints in one order by its words, twice. */
+static void one_search(void)
+{
+	static struct way way;
+	struct printed first = { .is_known = false }, second = first;
+
+	any_environment();
+	write_search(&way);
+	if (search_order_is_fixed("rg", way.argv, environment, is_file))
+		compare(&way, &way, &first, &second);
+}
+
 static void one_command(void)
 {
 	static const struct normal_facts FACTS = { .is_directory = is_directory,
@@ -634,10 +457,11 @@ static void one_command(void)
 	struct printed printed[WAYS] = { { .is_known = false } };
 	size_t lengths[WAYS];
 	struct command command;
-	bool find = chance(12);
+	bool find = only ? strcmp(only, "find") == 0 : chance(12);
 
 	any_environment();
-	any_command(&command);
+	if (!find)
+		any_command(&command);
 	if (find)
 		write_find_ways(ways);
 	for (unsigned i = 0; i < WAYS; i++) {
@@ -660,7 +484,7 @@ static bool all_met(void)
 	bool all = true;
 
 	for (unsigned i = 0; i < ROW_COUNT; i++) {
-		if (met[i])
+		if (met[i] || (only && strcmp(ROWS[i].program, only) != 0))
 			continue;
 		printf("in no pair: %s %s%c\n", ROWS[i].program, ROWS[i].name,
 		       ROWS[i].letter >= ' ' ? ROWS[i].letter : ' ');
@@ -674,10 +498,12 @@ int main(int argc, char **argv)
 	bool is_long = getenv("SEEN_LONG") != NULL;
 	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : is_long ? 100000 : 1500;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	bool has_rg = access("/usr/bin/rg", X_OK) == 0;
 	char directory[] = "/tmp/normal_forms.XXXXXX", remove[64];
 
+	only = argc > 3 ? argv[3] : NULL;
 	printf("seed %lu\n", (unsigned long)seed);
-	random_state = seed * 0x9e3779b97f4a7c15u | 1;
+	tree_random = seed * 0x9e3779b97f4a7c15u | 1;
 	must(mkdtemp(directory) && chdir(directory) == 0);
 	(void)snprintf(remove, sizeof(remove), "rm -rf %s", directory);
 	for (uint64_t number = 0; pairs < count && bad < 20; number++) {
@@ -687,8 +513,13 @@ int main(int argc, char **argv)
 		     chdir(tree) == 0);
 		for (path_count = 0; path_count < 4;)
 			make_directory("", 0);
-		for (unsigned i = 0; i < 200 && pairs < count && bad < 20; i++)
-			one_command();
+		make_repository();
+		for (unsigned i = 0; i < 200 && pairs < count && bad < 20; i++) {
+			if (has_rg && (only ? strcmp(only, "rg") == 0 : chance(2)))
+				one_search();
+			else
+				one_command();
+		}
 	}
 	must(chdir("/") == 0 && system(remove) == 0);
 	bool enough = all_met() && equal_outputs > pairs / 4;

@@ -197,6 +197,9 @@ void request_end_reader(const struct segment *segment, const struct request *req
 	if (!request->command_id)
 		return;
 	(void)process_bytes_written(pid, &bytes);
+	/* What was kept of what it destroyed: no output. */
+	if (pid == (uint32_t)sys_getpid())
+		bytes -= sys_aside_bytes < bytes ? sys_aside_bytes : bytes;
 	if (known && known->bytes <= bytes) {
 		shape = *known;
 		bytes -= known->bytes;

@@ -12,6 +12,7 @@ enum {
 	ENTRIES_BYTES = 4096, /* of a directory at a time */
 	ENTRY_UNKNOWN = 0,    /* getdents(2), DT_UNKNOWN */
 	LINK_BYTES = 1024,
+	CLOCK_STEP_NS = 10000000, /* of files' times: a tick of 100 Hz */
 };
 
 static const uint64_t HALF_YEAR_NS = 15778476u *
@@ -371,6 +372,18 @@ bool inputs_are_same(const struct inputs *inputs, bool by_content)
 	return at == inputs->size_bytes;
 }
 
+bool inputs_are_old(const struct inputs *inputs)
+{
+	const struct input *input;
+	const char *path;
+	int64_t begin_ns = (int64_t)inputs->now_ns - CLOCK_STEP_NS;
+
+	for (size_t at = 0; (input = input_at(inputs, at, &path)); at += input->size_bytes)
+		if (input->stamp.ctime_ns >= begin_ns)
+			return false;
+	return true;
+}
+
 uint32_t inputs_length(const struct inputs *inputs)
 {
 	const struct input *input;
@@ -389,6 +402,7 @@ enum tells {
 	TELLS_NAMES,   /* what is in directories: with these options, names and types alone */
 	TELLS_DETAILS,
 	TELLS_SEARCH, /* what is in its files, and whether others are there */
+	TELLS_GIT,
 };
 
 /* Programs whose output depends on what they open and list, and on their words, and on nothing
@@ -410,6 +424,7 @@ static const struct {
 	{ "fgrep", TELLS_CONTENT, NULL },
 	{ "find", TELLS_NAMES, NULL },
 	{ "fold", TELLS_CONTENT, NULL },
+	{ "git", TELLS_GIT, NULL },
 	{ "grep", TELLS_CONTENT, NULL },
 	{ "head", TELLS_CONTENT, NULL },
 	{ "hexdump", TELLS_CONTENT, NULL },
@@ -520,7 +535,8 @@ bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *r
 	for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
 		if (strcmp(name, PROGRAMS[i].name) != 0)
 			continue;
-		ret_plan->asks = PROGRAMS[i].tells == TELLS_SEARCH;
+		ret_plan->is_git = PROGRAMS[i].tells == TELLS_GIT;
+		ret_plan->asks = PROGRAMS[i].tells == TELLS_SEARCH || ret_plan->is_git;
 		ret_plan->content = PROGRAMS[i].tells == TELLS_CONTENT || ret_plan->asks;
 		ret_plan->details = PROGRAMS[i].tells == TELLS_DETAILS;
 		if (PROGRAMS[i].tells == TELLS_NAMES)

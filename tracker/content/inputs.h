@@ -91,6 +91,11 @@ const char *inputs_command(const struct inputs *inputs);
  * by_content: by its bytes, else by its stamp alone.  False also where one cannot be inspected. */
 bool inputs_are_same(const struct inputs *inputs, bool by_content);
 
+/* inputs_are_old(): was none of what has a stamp changed since the list was begun, or so short
+ * before that its time does not tell?  What is inspected behind the program's own call is else what
+ * came after that. */
+bool inputs_are_old(const struct inputs *inputs);
+
 /* inputs_length(): how many there are in a list. */
 uint32_t inputs_length(const struct inputs *inputs);
 
@@ -99,6 +104,7 @@ struct inputs_needed {
 	bool content;   /* what is in files, which it opens */
 	bool details;   /* what lstat returns for files, not their bytes and names alone */
 	bool asks;      /* what stat(2) and access(2) are asked */
+	bool is_git;    /* and all that stat(2) returns; reader_git.h */
 	unsigned flags; /* enum input_flags */
 };
 

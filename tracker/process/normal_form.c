@@ -11,7 +11,7 @@ enum kind { FLAG, IGNORED, VALUE, NUMBER, OPTIONAL, LIST, PATTERN };
 /* An option of a program, from normal_form.def.  Without a pointer: each would be relocated in every
  * process. */
 struct option {
-	char program[5];
+	char program[11];
 	unsigned char letter, kind, group;
 	char name[25];
 	char normal[6]; /* the value that is the same as none */
@@ -19,7 +19,7 @@ struct option {
 
 /* A word that stands for others. */
 struct same {
-	char program[5], word[31], letters[4];
+	char program[11], word[31], letters[4];
 };
 
 static const struct option OPTIONS[] = {
@@ -37,6 +37,11 @@ static const struct same SAMES[] = {
 #include "tracker/process/normal_form.def"
 #undef OPTION
 #undef SAME
+};
+
+enum {
+	GIT_FORMS_FIRST = 14, /* --stat and its like in the table */
+	GIT_FORMS_LAST = 18,
 };
 
 enum { LETTERS = 128, GROUPS = 10, LISTED_MAX = 32, OPERANDS_MAX = 128 };
@@ -57,6 +62,8 @@ struct form {
 	unsigned pattern_count;
 	const char *operands[OPERANDS_MAX];
 	unsigned operand_count;
+	bool is_git;
+	unsigned before_option; /* operands before the last option: git refuses some */
 };
 
 static const struct option *option_of(const struct form *form, unsigned char letter)
@@ -126,6 +133,9 @@ static bool add(struct form *form, const struct option *option, const char *valu
 	if (option->kind == IGNORED)
 		return true;
 	if (option->kind == FLAG) {
+		/* `git log --reverse --reverse` is not reversed. */
+		if (form->is_git && form->given[option->letter])
+			return false;
 		form->given[option->letter] = true;
 		return true;
 	}
@@ -178,6 +188,12 @@ static bool add_long(struct form *form, const char *word, char *const **at)
 /* Letters behind one dash. */
 static bool add_letters(struct form *form, const char *word, char *const **at)
 {
+	const struct option *first = option_of(form, (unsigned char)word[1]);
+
+	/* git's commands take a letter for a word, but for status. */
+	if (form->is_git && strcmp(form->program, "git-status") != 0 && word[2] &&
+	    !(first && needs_value(first)))
+		return false;
 	for (const char *letter = word + 1; *letter; letter++) {
 		const char dashed[] = { '-', *letter, '\0' };
 		bool added;
@@ -208,6 +224,8 @@ static bool add_number(struct form *form, char *const argv[], char *const **at)
 	bool is_grep = strcmp(form->program, "grep") == 0;
 	bool is_tail = strcmp(form->program, "tail") == 0;
 
+	if (strcmp(form->program, "git-log") == 0)
+		return add(form, option_of(form, 'n'), **at + 1);
 	if (!is_grep && !is_tail && strcmp(form->program, "head") != 0)
 		return add_letters(form, **at, at);
 	const char *next = (*at)[1];
@@ -234,8 +252,15 @@ static bool parse(struct form *form, char *const argv[])
 			continue;
 		}
 		ended = strcmp(word, "--") == 0;
+		/* git takes for a revision what stands before it, where it is one. */
+		if (ended && form->is_git) {
+			if (form->operand_count == OPERANDS_MAX)
+				return false;
+			form->operands[form->operand_count++] = word;
+		}
 		if (ended)
 			continue;
+		form->before_option = form->operand_count;
 		if (word[1] == '-')
 			added = add_long(form, word, &at);
 		else if (normal_digits(word + 1))
@@ -446,6 +471,20 @@ static bool write_form(struct form *form, struct normal_words *words)
 	const char *program = form->program;
 	bool *given = form->given;
 
+	if (form->is_git) {
+		/* Which of -s and another form of output counts hangs on their order. */
+		bool is_silent = given['s'] && strcmp(program, "git-status") != 0;
+		for (unsigned other = GIT_FORMS_FIRST; is_silent && other <= GIT_FORMS_LAST;
+		     other++)
+			if (given[other])
+				return false;
+		const char before = (char)(form->before_option + 1);
+		normal_words_add(words, &before, 1);
+		normal_words_finish(words);
+		write_options(form, words);
+		write_operands(form, false, words);
+		return true;
+	}
 	if (strcmp(program, "grep") == 0) {
 		write_grep(form, words);
 		return true;
@@ -475,10 +514,12 @@ static bool write_form(struct form *form, struct normal_words *words)
 
 const char *normal_form_package(const char *name)
 {
-	static const char PACKAGES[][2][14] = {
-		{ "cat", "GNU coreutils" },  { "find", "GNU findutils" }, { "grep", "GNU grep" },
-		{ "head", "GNU coreutils" }, { "ls", "GNU coreutils" },   { "sed", "GNU sed" },
-		{ "tail", "GNU coreutils" }, { "wc", "GNU coreutils" },
+	static const char PACKAGES[][2][24] = {
+		{ "cat", "GNU coreutils" },  { "git", "GIT_EXEC_PATH" },
+		{ "find", "GNU findutils" }, { "grep", "GNU grep" },
+		{ "head", "GNU coreutils" }, { "ls", "GNU coreutils" },
+		{ "sed", "GNU sed" },        { "tail", "GNU coreutils" },
+		{ "wc", "GNU coreutils" },
 	};
 	for (size_t i = 0; i < sizeof(PACKAGES) / sizeof(PACKAGES[0]); i++)
 		if (strcmp(PACKAGES[i][0], name) == 0)
@@ -497,6 +538,32 @@ bool normal_form_applies(char *const environment[])
 	return true;
 }
 
+/* A command of git's that reads; its options follow.  NULL: it is none. */
+static char *const *git_command(char *const argv[], const char **ret_program)
+{
+	static const char PROGRAMS[][11] = { "git-status", "git-diff", "git-log", "git-show" };
+	char *const *at = argv + 1;
+
+	/* Without a terminal it starts none. */
+	while (*at && (strcmp(*at, "--no-pager") == 0 || strcmp(*at, "-P") == 0))
+		at++;
+	for (size_t i = 0; *at && i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++)
+		if (strcmp(PROGRAMS[i] + 4, *at) == 0) {
+			*ret_program = PROGRAMS[i];
+			return at;
+		}
+	return NULL;
+}
+
+/* No revision that today has to do with: `@{yesterday}`. */
+static bool names_times(char *const argv[])
+{
+	for (; *argv; argv++)
+		if (strstr(*argv, "@{"))
+			return true;
+	return false;
+}
+
 size_t normal_form(const char *name, char *const argv[], const struct normal_facts *facts,
 		   char *ret_form, size_t capacity)
 {
@@ -506,7 +573,13 @@ size_t normal_form(const char *name, char *const argv[], const struct normal_fac
 
 	if (!normal_form_package(name) || !argv[0])
 		return 0;
-	normal_words_write(&words, name);
+	form.is_git = strcmp(name, "git") == 0;
+	if (form.is_git) {
+		argv = git_command(argv, &form.program);
+		if (!argv || facts->is_terminal || names_times(argv))
+			return 0;
+	}
+	normal_words_write(&words, form.program);
 	if (strcmp(name, "find") == 0)
 		has_form = normal_find(argv, &words);
 	else

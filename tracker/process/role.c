@@ -1,6 +1,8 @@
 /* Roles: see role.h. */
 #include "tracker/process/role.h"
 
+#include "tracker/process/normal_form.h"
+
 #include <string.h>
 
 #include "tracker/path/glob.h"
@@ -350,6 +352,15 @@ static bool find_only_prints(char *const argv[])
 	return true;
 }
 
+/* git(1): a command that reads, in a form for people: what stands in its normal form's table. */
+static bool git_only_prints(char *const argv[])
+{
+	static const struct normal_facts FACTS = { .is_terminal = false };
+	char form[1024];
+
+	return argv[0] && normal_form("git", argv, &FACTS, form, sizeof(form)) > 0;
+}
+
 /* Is it a program that may be a reader at all, and is this invocation one?  ret_shows: what is in
  * its files, in part at least. */
 static bool is_reader_program(const char *name, char *const argv[], bool *ret_is_reader,
@@ -365,6 +376,8 @@ static bool is_reader_program(const char *name, char *const argv[], bool *ret_is
 		*ret_is_reader = obeys_rule(rule, argv);
 	else if (strcmp(name, "sed") == 0)
 		*ret_is_reader = sed_only_prints(argv);
+	else if (strcmp(name, "git") == 0)
+		*ret_is_reader = git_only_prints(argv);
 	else if (strcmp(name, "find") == 0 || strcmp(name, "bfs") == 0)
 		*ret_is_reader = find_only_prints(argv);
 	else

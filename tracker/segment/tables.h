@@ -138,7 +138,14 @@ enum scope_flags {
 		       what the agent reads by itself */
 };
 
-enum { SCOPE_NAME_BYTES = 40 };
+enum { SCOPE_NAME_BYTES = 40, SCOPE_ANNOUNCED = 8 };
+
+/* A command that the model asked for (announced.h).  Atomic words. */
+struct scope_announced {
+	uint64_t command;    /* hooks of agents: hash and length; 0: none */
+	uint64_t time_ns;    /* hooks of agents: CLOCK_BOOTTIME */
+	uint64_t capture_id; /* the shell that runs it; 0: none did yet */
+};
 
 /* A scope.  The part before `requests` is under the slot protocol; the counters behind it are
  * raised by atomic adds and go on rising when the slot is given to another scope. */
@@ -160,6 +167,7 @@ struct scope_slot {
 	uint64_t requests;
 	uint64_t bytes_given;
 	uint64_t last_ns;
+	struct scope_announced announced[SCOPE_ANNOUNCED];
 };
 #define SCOPE_CHECKED_BYTES offsetof(struct scope_slot, requests)
 
@@ -447,7 +455,7 @@ _Static_assert(offsetof(struct line_range_slot, file_key) == 16, "a pair's key")
 _Static_assert(offsetof(struct remembered_slot, key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct scope_slot) == 120, "scope_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct scope_slot) == 312, "scope_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct command_slot) == 96, "command_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segment's ABI");

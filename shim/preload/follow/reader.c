@@ -20,8 +20,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "shim/call/call.h"
 #include "shim/keep/scratch.h"
+#include "shim/preload/follow/reader_git.h"
 #include "shim/preload/follow/reader_identity.h"
+#include "shim/preload/follow/reader_place.h"
 #include "shim/preload/record.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
@@ -29,6 +32,7 @@
 #include "tracker/answer/remembered.h"
 #include "tracker/content/inputs.h"
 #include "tracker/path/path.h"
+#include "tracker/process/announced.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/workspace.h"
@@ -38,14 +42,7 @@ enum {
 	STDIN,
 	STDOUT,
 	STDERR,
-	DIRECTORIES_MAX = 64,    /* open at once, as a walk through a tree does */
 	STREAM_PUTTING = 0x0800, /* glibc, libio.h: something was put into it */
-};
-
-/* A directory that is open: paths below it are relative to it. */
-struct listed_directory {
-	int fd; /* 0: none */
-	char *path;
 };
 
 static struct {
@@ -55,6 +52,7 @@ static struct {
 	struct moment begin;
 	uint64_t forgets;
 	uint64_t start_bytes;  /* that the process had written before */
+	uint64_t start_aside;  /* and of these, the library to files of its own */
 	bool stdin_is_file;    /* the stream's, by freopen(3) */
 	bool copied_output;    /* there is another descriptor for 1 or 2 */
 	uint64_t output_bytes; /* that were seen to be written to descriptor 1 */
@@ -62,15 +60,23 @@ static struct {
 	char *const *words;
 	/* execve() as the program calls it */
 	int (*execute)(const char *path, char *const argv[], char *const environment[]);
-	struct listed_directory directories[DIRECTORIES_MAX];
-	char *paths; /* SEGMENT_PATH_BYTES for each */
 } reader;
+
+/* git status prints how long it took, where that was two seconds. */
+static const uint64_t GIT_SHORT_NS = UINT64_C(1500000000);
 
 static struct moment now(void)
 {
 	const struct request *request = &shim.request;
 	return moment_now(&shim.segment, request->context.scope_id, request->number,
 			  request->context.capture_id, request->command_id);
+}
+
+void reader_changed(int operation, const char *path)
+{
+	if (!shim.tracks || operation != OPERATION_DELETE || !reader.check.is_git || !path ||
+	    !reader_git_is_lock(path))
+		reader_untrackable();
 }
 
 void reader_untrackable(void)
@@ -159,6 +165,13 @@ end:
 	scratch_release(text);
 }
 
+/* Has a transcript or a hook shown that the model was given it? */
+static bool is_proven(const struct remembered_slot *remembered)
+{
+	enum proof proof = command_proof(&shim.segment, remembered->command_id);
+	return proof == PROOF_WHOLE || proof == PROOF_REPORTED;
+}
+
 /* Returns whether it is worth inspecting what the command reads. */
 static bool find_answer(char *const environment[])
 {
@@ -173,7 +186,8 @@ static bool find_answer(char *const environment[])
 		return false;
 	}
 	struct output_limits limits = limits_of_context(segment, &request->context);
-	if (!remembered_is_current(segment, &remembered, &reader.begin, &limits))
+	if (!remembered_is_current(segment, &remembered, &reader.begin, &limits) ||
+	    (reader.check.is_git && !is_proven(&remembered)))
 		return true;
 	request_at_sink(segment, request);
 	if (!request->at_sink || remembered_inputs(segment, &remembered, &reader.inputs) < 0)
@@ -219,97 +233,47 @@ static void add(enum input_kind kind, const char *path, int fd, int error)
 	add_known(kind, path, fd, NULL, error);
 }
 
-static struct listed_directory *listed_of(int fd)
-{
-	for (int i = 0; fd > STDERR && i < DIRECTORIES_MAX; i++)
-		if (reader.directories[i].fd == fd)
-			return &reader.directories[i];
-	return NULL;
-}
-
 static void keep_listed(int fd, const char *path)
 {
-	struct listed_directory *listed = listed_of(fd);
-	size_t length = strlen(path);
+	if (!reader_place_open(fd, path))
+		reader_untrackable();
+}
 
-	for (int i = 0; !listed && i < DIRECTORIES_MAX; i++)
-		if (!reader.directories[i].fd)
-			listed = &reader.directories[i];
-	if (!listed || fd <= STDERR || length >= SEGMENT_PATH_BYTES) {
+static void opened_by_git(int fd, const char *path, const struct stat *stat)
+{
+	if (reader_git_is_named_by_content(path)) {
+		add(INPUT_WORD, path, -1, 0);
+		return;
+	}
+	if (reader_git_depends_on_more(path, fd)) {
 		reader_untrackable();
 		return;
 	}
-	listed->fd = fd;
-	memmove(reader.paths + (listed - reader.directories) * SEGMENT_PATH_BYTES, path,
-		length + 1);
-	listed->path = reader.paths + (listed - reader.directories) * SEGMENT_PATH_BYTES;
-}
-
-/* The path of what a call was given, from the current directory.  False where it is not known. */
-static bool place(int directory, const char *path, char *ret_path)
-{
-	size_t length = strlen(path), before = 0;
-	const struct listed_directory *listed = NULL;
-
-	if (directory != AT_FDCWD && path[0] != '/') {
-		listed = listed_of(directory);
-		if (!listed)
-			return false;
-		before = strlen(listed->path);
-	}
-	if (before + 1 + length >= SEGMENT_PATH_BYTES)
-		return false;
-	if (listed) {
-		memcpy(ret_path, listed->path, before);
-		ret_path[before++] = '/';
-	}
-	memcpy(ret_path + before, path, length + 1);
-	return true;
-}
-
-static bool begins_with(const char *text, const char *beginning)
-{
-	return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-/* What libraries of readers inspect to know their own process; nothing that is printed hangs on
- * it. */
-static bool is_of_process(const char *path)
-{
-	static const char NAMES[][24] = { "/proc/self/maps", "/proc/filesystems",
-					  "/proc/self/cgroup", "/proc/self/mountinfo" };
-
-	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
-		if (strcmp(path, NAMES[i]) == 0)
-			return true;
-	return begins_with(path, "/sys/fs/cgroup/"); /* how many threads there may be */
-}
-
-/* What lies there is never the same. */
-static bool is_of_devices(const char *path)
-{
-	return begins_with(path, "/dev") || begins_with(path, "/proc") || begins_with(path, "/sys");
+	add_known(INPUT_CONTENT, path, fd, stat, 0);
+	if (reader_git_is_index(path))
+		add(INPUT_WORD, path, -1, 0);
 }
 
 static void opened(int fd, const char *path, int flags)
 {
 	struct stat stat;
 
-	if (is_of_process(path))
+	if (reader_place_is_of_process(path))
 		return;
 	if (sys_fstat(fd, &stat) < 0)
 		reader_untrackable();
 	else if (S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, 3))
 		; /* /dev/null (admin-guide/devices.txt) */
-	else if (begins_with(path, "/dev/") || begins_with(path, "/proc/") ||
-		 begins_with(path, "/sys/"))
+	else if (reader_place_is_of_devices(path))
 		reader_untrackable(); /* /dev/stdin, and what is never the same */
 	else if (S_ISDIR(stat.st_mode)) {
 		if (!(flags & O_DIRECTORY)) /* else it is to be listed */
 			add(INPUT_TYPE, path, -1, 0);
 		keep_listed(fd, path);
-	} else
+	} else if (!reader.check.is_git)
 		add_known(INPUT_CONTENT, path, fd, &stat, 0);
+	else
+		opened_by_git(fd, path, &stat);
 }
 
 void reader_opened(int fd, int directory, const char *path, int flags)
@@ -319,9 +283,14 @@ void reader_opened(int fd, int directory, const char *path, int flags)
 
 	if (!shim.tracks)
 		;
+	else if (reader.check.is_git && path &&
+		 (strcmp(path, "/dev/null") == 0 ||
+		  ((flags & O_CREAT) && reader_git_is_lock(path))))
+		; /* what is written to it shows, and what is made of it */
 	else if (!where || !path || (flags & O_ACCMODE) != O_RDONLY ||
 		 (flags & (O_CREAT | O_TRUNC | O_PATH)) ||
-		 (error && error != ENOENT && error != ENOTDIR) || !place(directory, path, where))
+		 (error && error != ENOENT && error != ENOTDIR) ||
+		 !reader_place(directory, path, where))
 		reader_untrackable();
 	else if (error)
 		add(INPUT_ABSENT, where, -1, error);
@@ -346,46 +315,50 @@ void reader_asked(int directory, const char *path, int flags, int error)
 	if (!path || (!path[0] && (flags & AT_EMPTY_PATH)))
 		return;
 	char *where = scratch_acquire();
-	if (!where || !place(directory, path, where) || is_of_devices(where))
+	if (!where || !reader_place(directory, path, where) || reader_place_is_of_devices(where))
 		reader_untrackable();
 	else
-		add(reader.check.details ? INPUT_WORD : INPUT_TYPE, where, -1, 0);
+		add(reader.check.is_git ? reader_git_asked_as(where) : INPUT_TYPE, where, -1, 0);
+	/* Made or removed between the two calls. */
+	if (reader.check.is_git && shim.tracks && !reader_git_asked_so(where, flags, error))
+		reader_untrackable();
 	scratch_release(where);
 	errno = saved_errno;
 }
 
 void reader_listed(int fd, int directory, const char *path)
 {
-	const struct listed_directory *listed;
+	const char *listed;
+	int error = fd < 0 ? errno : 0;
 	char *where = is_tracked_still() ? scratch_acquire() : NULL;
 
 	if (!shim.tracks)
 		;
-	else if (!where || fd <= STDERR || (path && !place(directory, path, where)))
+	else if (where && reader.check.asks && path && (error == ENOENT || error == ENOTDIR) &&
+		 reader_place(directory, path, where))
+		add(INPUT_ABSENT, where, -1, error);
+	else if (!where || fd <= STDERR || (path && !reader_place(directory, path, where)))
 		reader_untrackable();
 	else {
 		if (path)
 			keep_listed(fd, where);
-		listed = listed_of(fd);
-		if (!listed || is_of_devices(listed->path))
+		listed = reader_place_of(fd);
+		if (!listed || reader_place_is_of_devices(listed))
 			reader_untrackable();
 		else
-			add(reader.check.details ? INPUT_DETAILS : INPUT_NAMES, listed->path, fd,
-			    0);
+			add(reader.check.details ? INPUT_DETAILS : INPUT_NAMES, listed, fd, 0);
 	}
 	scratch_release(where);
 }
 
 void reader_closing(int fd)
 {
-	struct listed_directory *listed = listed_of(fd);
-	if (listed)
-		listed->fd = 0;
+	reader_place_close(fd);
 }
 
 void reader_duplicated(int fd, int copy)
 {
-	const struct listed_directory *listed = listed_of(fd);
+	const char *listed = reader_place_of(fd);
 	if (copy < 0)
 		return;
 	reader_closing(copy);
@@ -394,7 +367,7 @@ void reader_duplicated(int fd, int copy)
 	if (fd == STDIN || copy <= STDERR)
 		reader_untrackable();
 	else if (listed)
-		keep_listed(copy, listed->path);
+		keep_listed(copy, listed);
 }
 
 void reader_passed(int fd, ssize_t count, bool written)
@@ -416,10 +389,13 @@ void reader_made_stream(int fd)
 
 void reader_moved(int fd, const char *path)
 {
-	const struct listed_directory *listed = path ? NULL : listed_of(fd);
+	const char *listed = path ? NULL : reader_place_of(fd);
 
+	/* git goes to the root of the work tree. */
+	if (reader_place_moved())
+		return;
 	/* find(1) goes back to where it never left. */
-	if (!listed || strcmp(listed->path, ".") != 0)
+	if (!listed || strcmp(listed, ".") != 0)
 		reader_untrackable();
 }
 
@@ -468,6 +444,14 @@ static bool note_command(void)
 	return noted;
 }
 
+/* Agents run git for themselves, too, and parse what comes. */
+static bool is_asked_by_model(char *const environment[])
+{
+	const struct context *context = &shim.request.context;
+	return reader_git_applies(environment) &&
+	       announced_is(&shim.segment, context->scope_id, context->capture_id);
+}
+
 void reader_start(const char *executable, const char *name, char *const argv[],
 		  char *const environment[],
 		  int (*execute)(const char *path, char *const argv[], char *const environment[]))
@@ -483,6 +467,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	    !inputs_needed(name, argv, &reader.check) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || reader_is_never(name, argv) ||
 	    !reader_is_ordered(name, argv, environment) ||
+	    (reader.check.is_git && !is_asked_by_model(environment)) ||
 	    !reader_identify(executable, name, argv, environment, &reader.identity) ||
 	    inputs_init(&reader.inputs) < 0)
 		return;
@@ -500,13 +485,10 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	if (!note_command())
 		return;
 	reader.forgets = segment_counter(segment, COUNTER_forgets);
-	long address = sys_mmap((size_t)DIRECTORIES_MAX * SEGMENT_PATH_BYTES,
-				PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				-1);
+	reader.start_aside = sys_aside_bytes;
 	shim.tracks = process_bytes_written((uint32_t)shim.pid, &reader.start_bytes) &&
-		      !(address < 0 && address >= -4095);
-	reader.paths = (char *)address;
-	if (reader.check.details)
+		      reader_place_init(reader.check.is_git);
+	if (reader.check.details || reader.check.is_git)
 		for (size_t i = 0; i < sizeof(FILES) / sizeof(FILES[0]) && shim.tracks; i++)
 			add(INPUT_WORD, FILES[i], -1, 0);
 	/* A program that prints attributes of files, and not their content, does not open them. */
@@ -527,6 +509,9 @@ static bool was_given(int status, const struct moment *moment)
 {
 	struct request *request = &shim.request;
 
+	if (reader.check.is_git && (moment->time_ns - reader.begin.time_ns > GIT_SHORT_NS ||
+				    !inputs_are_old(&reader.inputs)))
+		return false;
 	if (status != 0 || !is_tracked() || (was_used(stdin) && !reader.stdin_is_file) ||
 	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
 		return false;
@@ -557,6 +542,12 @@ static void remember(uint64_t output_bytes, const struct moment *moment)
 		(void)remembered_forget(segment, moment->scope_id);
 }
 
+void reader_flush(void)
+{
+	if (shim.tracks && reader.check.is_git && fflush(stdout) != 0)
+		reader_untrackable();
+}
+
 void reader_finish(int status)
 {
 	uint64_t written;
@@ -565,8 +556,9 @@ void reader_finish(int status)
 		return;
 	struct moment moment = now();
 	if (was_given(status, &moment) && process_bytes_written((uint32_t)shim.pid, &written) &&
-	    written >= reader.start_bytes) {
-		uint64_t output_bytes = written - reader.start_bytes;
+	    written >= reader.start_bytes + sys_aside_bytes - reader.start_aside) {
+		uint64_t output_bytes = written - reader.start_bytes -
+					(sys_aside_bytes - reader.start_aside);
 		record_request(DECISION_CONTENT, output_bytes, inputs_length(&reader.inputs));
 		remember(output_bytes, &moment);
 	}

@@ -29,6 +29,13 @@ void reader_made_stream(int fd);             /* over a descriptor: what passes i
 void reader_passed(int fd, ssize_t count, bool written);
 void reader_untrackable(void);
 
+/* reader_changed(): a call about names was made, or failed.  operation: enum operation. */
+void reader_changed(int operation, const char *path);
+
+/* reader_flush(): it ends: what git leaves to exit(3), whose last step comes behind ours, is written.
+ * Before its bytes are counted. */
+void reader_flush(void);
+
 /* reader_finish(): it ends by exit(status). */
 void reader_finish(int status);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shim/keep/scratch.h"
@@ -40,13 +41,15 @@ static bool is_telling(const char *entry)
 		"LANG=",
 		"LANGUAGE=",
 		"LC_",
-		"LD_LIBRARY_PATH=",
+		"LD_",
 		"LOCPATH=",
 		"LS_",
 		"NO_COLOR=",
+		"OUTPUT_CHARSET=",
 		"POSIXLY_CORRECT",
 		"POSIX_",
 		"QUOTING_STYLE=",
+		"SUDO_UID=",
 		"TABSIZE=",
 		"TERM=",
 		"TIME_STYLE=",
@@ -77,6 +80,17 @@ static void add_variables(struct version_stream *stream, char *const environment
 		sum.size_bytes += one.size_bytes + 1;
 	}
 	version_stream_add(stream, &sum, sizeof(sum));
+}
+
+/* ulimit: with fewer descriptors or less memory a program may not read all. */
+static void add_limits(struct version_stream *stream)
+{
+	uint64_t limit[2] = { 0, 0 };
+
+	for (long resource = 0; resource < RLIM_NLIMITS; resource++) {
+		(void)sys_call6(SYS_prlimit64, 0, resource, 0, (long)limit, 0, 0);
+		version_stream_add(stream, limit, sizeof(limit));
+	}
 }
 
 /* What stands behind a standard descriptor, as far as programs behave by it. */
@@ -197,11 +211,16 @@ bool reader_identify(const char *executable, const char *name, char *const argv[
 	version_stream_add(&stream, &stamp, sizeof(stamp));
 	version_stream_add(&stream, who, sizeof(who));
 	add_text(&stream, listed);
-	if (!add_form(&stream, name, argv, environment, is_terminal(STDOUT_FILENO)))
+	bool has_form = add_form(&stream, name, argv, environment, is_terminal(STDOUT_FILENO));
+	/* git's other forms are not known to read alone. */
+	if (!has_form && strcmp(name, "git") == 0)
+		return false;
+	if (!has_form)
 		for (size_t i = 0; argv[i]; i++)
 			add_text(&stream, argv[i]);
 	version_stream_add(&stream, "", 1); /* no word follows */
 	add_variables(&stream, environment);
+	add_limits(&stream);
 	add_standard(&stream, STDIN_FILENO);
 	add_standard(&stream, STDOUT_FILENO);
 	*ret_identity = version_stream_finish(&stream);

@@ -474,6 +474,7 @@ static void finish(int status)
 	bool all_read = true; /* of what was put before files */
 
 	if (shim.role == ROLE_READER) {
+		reader_flush();
 		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid, range_shape());
 		if (status == 0)
 			range_finish();
