@@ -16,6 +16,7 @@
 #include "shim/preload/exit.h"
 #include "shim/preload/launch.h"
 #include "shim/preload/real.h"
+#include "shim/preload/sandbox.h"
 #include "shim/preload/spawn.h"
 #include "shim/preload/stations.h"
 #include "tracker/sys/sys.h"
@@ -301,6 +302,8 @@ EXPORT int prctl(int option, ...)
 	va_end(list);
 	bool shared = option == PR_SET_SECCOMP &&
 		      in_vfork_child(); /* then it is not this process */
+	if (option == PR_SET_NO_NEW_PRIVS && arguments[0] == 1)
+		sandbox_begins();
 	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 	if (shared)
 		return error;

@@ -17,6 +17,7 @@
 #include "shim/preload/keep_queue.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"
+#include "shim/preload/sandbox.h"
 #include "shim/preload/stations.h"
 
 #define TEXT(place) ((const char *)arguments[place])
@@ -324,7 +325,7 @@ static long open_by_number(const struct system_call *form, const long *arguments
 	return call.descriptor;
 }
 
-/* Programs are started by the functions of libc's, which prepare what the new one needs. */
+/* Programs are started by the functions of libc's, which prepare what the new one needs; a sandbox begins likewise. */
 static bool is_start(long number, const long *arguments, long *ret)
 {
 	if (number == SYS_execve)
@@ -332,6 +333,8 @@ static bool is_start(long number, const long *arguments, long *ret)
 	else if (number == SYS_execveat)
 		*ret = execveat(INT(0), TEXT(1), (char *const *)LONG(2), (char *const *)LONG(3),
 				INT(4));
+	else if (number == SYS_prctl && LONG(0) == PR_SET_NO_NEW_PRIVS)
+		*ret = prctl(PR_SET_NO_NEW_PRIVS, LONG(1), LONG(2), LONG(3), LONG(4));
 	else
 		return false;
 	return true;
@@ -367,6 +370,8 @@ static bool is_made_here(const struct system_call *call, const long *arguments, 
 {
 	if (is_start(call->number, arguments, ret))
 		return true;
+	if (call->operation == OPERATION_CONFINE)
+		sandbox_begins();
 	if (!shim.on)
 		return false;
 	switch ((enum operation)call->operation) {

@@ -26,6 +26,7 @@
 #include "shim/preload/state.h"
 #include "shim/start/request.h"
 #include "tracker/process/image.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
@@ -117,6 +118,40 @@ static bool is_plausible(const void *address)
 	return (uintptr_t)address >= 4096 && (uintptr_t)address < UINT64_C(0x7ffffffff000);
 }
 
+/* Would the library, in a program that starts here, find what it needs of the session? */
+static bool reaches_session(void)
+{
+	static const char SEGMENT[] = "/segment";
+	const char *directory = shim.session + sizeof(SESSION) - 1;
+	size_t length = strlen(directory);
+	char *path = scratch_acquire();
+	int fd = -EMFILE;
+
+	if (path && length + sizeof(SEGMENT) <= SEGMENT_PATH_BYTES) {
+		memcpy(path, directory, length);
+		memcpy(path + length, SEGMENT, sizeof(SEGMENT));
+		fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
+	}
+	scratch_release(path);
+	if (fd >= 0)
+		(void)sys_close(fd);
+	return fd != -EROFS && fd != -EACCES && fd != -EPERM && fd != -ENOENT && fd != -ENOTDIR;
+}
+
+/* Could it ask who reads what it prints?  Not from another namespace of users or processes. */
+static bool reaches_agent(void)
+{
+	const struct context *context = &shim.request.context;
+	char path[PROC_PATH_BYTES];
+	struct stat stat;
+
+	if (!context->anchor_pid || !context->pid_ns)
+		return true;
+	proc_path(context->anchor_pid, "ns/user", path);
+	int error = sys_stat(path, &stat);
+	return error != -EACCES && error != -EPERM && process_pid_ns() == context->pid_ns;
+}
+
 void launch_measure(struct launch *ret_launch, struct program_place place, char *const argv[],
 		    char *const environment[])
 {
@@ -128,7 +163,7 @@ void launch_measure(struct launch *ret_launch, struct program_place place, char 
 	ret_launch->variables = -1;
 	ret_launch->large = NULL;
 	ret_launch->file = (struct program_file){ IMAGE_UNKNOWN, false };
-	ret_launch->lacks_library = false;
+	ret_launch->lacks_library = ret_launch->is_out_of_reach = false;
 	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
@@ -140,6 +175,7 @@ void launch_measure(struct launch *ret_launch, struct program_place place, char 
 			     (environment[0] && !launch_is_byte(environment[0])))))
 		return;
 	ret_launch->announces = true;
+	ret_launch->is_out_of_reach = !shim.supervised && !(reaches_session() && reaches_agent());
 	ret_launch->file = program_classify(place);
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))
@@ -350,7 +386,7 @@ bool launch_wants_supervisor(const struct launch *launch)
 {
 	return launch->announces && !shim.supervised &&
 	       (image_needs_supervisor(launch->file.kind) || launch->file.kind == IMAGE_FOREIGN ||
-		launch->lacks_library);
+		launch->lacks_library || launch->is_out_of_reach);
 }
 
 void launch_note_spawned(const struct launch *launch)

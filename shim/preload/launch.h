@@ -18,6 +18,8 @@ struct launch {
 	struct program_place place;
 	struct program_file file;
 	bool lacks_library; /* it would load it, but the loader will not find it (another root) */
+	/* a sandbox hides the session from it, or the agent, or shows the session read-only */
+	bool is_out_of_reach;
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;
 	char ticket[TICKET_BYTES];

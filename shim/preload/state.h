@@ -25,6 +25,7 @@
  * 	launch.c    the environment and ticket of a program about to be started
  * 	spawn.c     posix_spawn, where its child has to become supervised
  * 	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
+ * 	sandbox.c   a process that is about to make a sandbox of itself becomes supervised
  * 	ring.c      rings of io_uring(7): does one carry what is done with files
  * 	call.c      what an exported function means, for all of hooks_*.c
  * 	stations_data.c  the stations of a call about data (shim/call/order.h)

@@ -22,7 +22,7 @@ enum {
 
 /* What the kernel reports of the calling thread. */
 struct thread_status {
-	uint64_t tracer, seccomp, filters;
+	uint64_t tracer, seccomp, filters, threads;
 };
 
 static bool find_value(const char *text, const char *name, uint64_t *ret_value)
@@ -47,6 +47,7 @@ static int inspect_self(struct thread_status *ret_status)
 	if (length < 0)
 		return (int)length;
 	if (!find_value(text, "\nTracerPid:", &ret_status->tracer) ||
+	    !find_value(text, "\nThreads:", &ret_status->threads) ||
 	    !find_value(text, "\nSeccomp:", &ret_status->seccomp))
 		return -ENODATA;
 	/* Before Linux 5.9 they are not counted, and nothing is supervised either. */
@@ -273,6 +274,8 @@ static enum mechanism request_on(const struct request_start *start, int fd)
 							    : MECHANISM_UNKNOWN;
 	if (status.tracer)
 		return MECHANISM_TRACED;
+	if (start->goes_on && status.threads != 1)
+		return MECHANISM_UNKNOWN;
 	long got = receive_ready(fd, &ready);
 	if (got != sizeof(ready) || ready.magic != REQUEST_MAGIC)
 		return got == -EAGAIN ? MECHANISM_NO_TIME : MECHANISM_NO_SOCKET;

@@ -57,6 +57,7 @@ struct request_start {
 	struct process_ref process;
 	bool may_drop; /* no_new_privs may be set for this program: an agent, or the user said so */
 	bool is_run_root;
+	bool goes_on; /* no exec follows: where it has several threads, nothing is done */
 };
 
 /* request_address(): where the socket of a run is.  A path that is too long for an address is
@@ -70,7 +71,7 @@ int request_address(const char *directory, uint32_t run, struct sockaddr_un *ret
 int request_count_filters(void);
 
 /* request_supervision(): makes the calling task supervised, for the program that it calls exec for
- * next.
+ * next, or for what it does from then on.
  *
  * Returns MECHANISM_SUPERVISOR; else nothing was changed, but for no_new_privs where the filter was
  * refused behind it, and the program is to be started plainly.

@@ -16,6 +16,7 @@
  * 	trapped.c    a call, and the names that it was given
  * 	exchange.c   a call that waits for its answer
  * 	viewer.c     viewers: answers, deliveries
+ * 	twin.c       opening a file as another process would; rights.c: what that may do
  * 	record.c     all of it, for the journal
  * 	rules.c      the rules
  * 	guarded.c    the guard
@@ -36,8 +37,8 @@
  * Whatever goes wrong, the call is let pass.
  *
  * The files use each other downward only: supervisor, call, opening and names, policy, trapped,
- * target, then shown, then viewer, guarded and rules, then record and message, then directory,
- * resolve and memory.  All of them may use the tracker, threads and the heap: they run in seen's
+ * target, then shown, then viewer, guarded and rules, then record, message and twin, then directory,
+ * resolve, rights and memory.  All of them may use the tracker, threads and the heap: they run in seen's
  * own process.  In other processes they touch nothing but what answers a call: a descriptor that is
  * added, and the ticket in struct handshake.
  */

@@ -16,6 +16,7 @@
 #include "shim/supervise/kept_call.h"
 #include "shim/supervise/program.h"
 #include "shim/supervise/table.h"
+#include "shim/supervise/twin.h"
 #include "shim/supervise/viewer.h"
 #include "tracker/process/attach.h"
 #include "tracker/process/kernel_status.h"
@@ -51,6 +52,7 @@ static void destroy(struct target *target)
 	viewed_free(target->views);
 	guarded_free(target->writes);
 	kept_call_free(target->kept);
+	domain_release(target->domain);
 	free(target->directory);
 	free(target->root);
 	if (target->descriptor >= 0)
@@ -256,6 +258,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->way = known->way;
 		target->is_fork = true;
 		target->confined = known->confined;
+		target->domain = domain_share(known->domain);
 		target->has_library = known->has_library;
 		target->no_new_privs = known->no_new_privs;
 		target->invocation = known->invocation;
@@ -410,6 +413,17 @@ struct target *target_acquire(struct targets *targets, pid_t tid)
 	if (target)
 		(void)pthread_mutex_lock(&target->lock);
 	return target;
+}
+
+void target_confine(struct target *target, int ruleset)
+{
+	struct domain *domain = target->confined
+					? NULL
+					: domain_enter(target->domain, target->descriptor, ruleset);
+
+	target->confined = !domain;
+	domain_release(target->domain);
+	target->domain = domain;
 }
 
 /* The children that one thread of it started (proc(5), task/TID/children). */

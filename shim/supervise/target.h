@@ -51,6 +51,7 @@ struct start {
 	struct identity output; /* descriptor 1 when it was started */
 };
 
+struct domain;
 struct viewed_files;
 struct guarded_files;
 struct kept_call;
@@ -65,9 +66,10 @@ struct target {
 
 	pthread_mutex_t lock; /* for all below */
 	enum way way;
-	/* it may open less than /proc says: Landlock, which nothing there reports */
+	/* it may open less than /proc says: Landlock, which nothing there reports, by rulesets that are not known */
 	bool confined;
-	bool is_fork;      /* a copy of the process that started the program */
+	struct domain *domain; /* by those that are known; NULL: none */
+	bool is_fork;          /* a copy of the process that started the program */
 	bool has_library;  /* WAY_BEFORE_EXEC: the library started the program, and recorded that */
 	bool no_new_privs; /* setuid programs get no privileges */
 	bool reported;     /* a copy: its FORK record is written */
@@ -135,6 +137,9 @@ void target_release(struct targets *targets, struct target *target);
 
 /* target_refresh_root(): asks for its root directory again. */
 void target_refresh_root(const struct targets *targets, struct target *target);
+
+/* target_confine(): it restricts itself by Landlock, by a ruleset that it has open. */
+void target_confine(struct target *target, int ruleset);
 
 /* target_is_complete(): is what it runs known, as far as it is for all processes? */
 bool target_is_complete(const struct target *target);

@@ -11,6 +11,8 @@
 #include "shim/start/compat.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
+#include "shim/supervise/rights.h"
+#include "shim/supervise/twin.h"
 #include "tracker/answer/decision_delivery.h"
 #include "tracker/answer/inject.h"
 #include "tracker/answer/notice.h"
@@ -91,61 +93,15 @@ static void start_tracking(struct target *target)
 	views->tracks = true;
 }
 
-/* Has a file in /proc the same text for the process as for us? */
-static bool shares_namespace(pid_t pid, const char *name)
-{
-	char path[64], theirs[512], self_link[512];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	ssize_t length = sys_read_file(path, theirs, sizeof(theirs));
-	(void)snprintf(path, sizeof(path), "/proc/self/%s", name);
-	return sys_read_file(path, self_link, sizeof(self_link)) == length &&
-	       (length <= 0 || memcmp(self_link, theirs, (size_t)length) == 0);
-}
-
-static bool is_in_our_user_namespace(pid_t pid)
-{
-	char path[64];
-	struct stat theirs, self_link;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	return sys_stat(path, &theirs) == 0 && sys_stat("/proc/self/ns/user", &self_link) == 0 &&
-	       theirs.st_ino == self_link.st_ino;
-}
-
-static bool inspect_rights(pid_t pid)
-{
-	static const char *const LINES[] = { "\nUid:", "\nGid:", "\nCapEff:", "\nGroups:" };
-	char path[64], theirs[2048], self_link[2048];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (sys_read_file(path, theirs, sizeof(theirs)) <= 0 ||
-	    sys_read_file("/proc/self/status", self_link, sizeof(self_link)) <= 0)
-		return false;
-	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++) {
-		const char *a = strstr(theirs, LINES[i]), *b = strstr(self_link, LINES[i]);
-		if (!a || !b)
-			return false;
-		size_t length = strcspn(a + 1, "\n") + 1;
-		if (strncmp(a, b, length) != 0 || b[length] != '\n')
-			return false;
-	}
-	/* In a user namespace below, capabilities hold for less; with none at all, that is no
-	 * matter.  And what a security module says (AppArmor, SELinux). */
-	bool is_powerless = strtoull(strstr(self_link, "\nCapEff:") + 8, NULL, 16) == 0;
-	return (is_powerless || is_in_our_user_namespace(pid)) &&
-	       shares_namespace(pid, "attr/current");
-}
-
 /* Does the process open files with our rights?  Then what we may open, it may. */
 static bool has_our_rights(const struct target *target)
 {
 	struct viewed_files *views = target->views;
 
 	if (!views->asked_rights)
-		views->has_rights = inspect_rights(target->pid);
+		views->has_rights = rights_are_own(target->pid);
 	views->asked_rights = true;
-	return views->has_rights && !target->confined;
+	return views->has_rights;
 }
 
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
@@ -266,12 +222,17 @@ static int open_tracked(const struct supervision *supervision, struct target *ta
 	bool is_tracked = sys_fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode) &&
 			  subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
 			  ret_path[0] == '/' && path_is_tracked(supervision->segment, ret_path) &&
-			  has_our_rights(target);
+			  resolve_is_visible(target, fd) && !target->confined;
 	if (!is_tracked) {
 		(void)close(fd);
 		return -1;
 	}
-	fd = resolve_open(fd);
+	if (!target->domain && has_our_rights(target)) {
+		fd = resolve_open(fd);
+	} else {
+		(void)close(fd);
+		fd = twin_open(target, named, ret_stat);
+	}
 	if (fd >= 0 && !is_first_time(target->views, ret_stat)) {
 		(void)close(fd);
 		return -1;

@@ -11,6 +11,7 @@ import sys
 import unittest
 
 from harness import LIBRARY, NOTICE, RUN, VIA, Session, SessionTest, lines
+from sandboxes import HEAD, LANDLOCK, python
 
 SEES_ALL = VIA != "preload"  # a supervisor is there
 BWRAP = shutil.which("bwrap")
@@ -23,37 +24,6 @@ root_only = unittest.skipUnless(is_root, "for root only")
 AS_NOBODY = is_root and SETPRIV and subprocess.run([SETPRIV, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "test", "-x", RUN[0]]).returncode == 0
 nobody_only = unittest.skipUnless(AS_NOBODY, "the build is out of the reach of other users, or this one may not become them")
 
-HEAD = """
-import ctypes, errno, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-def check(result):
-    if result < 0:
-        print(errno.errorcode[ctypes.get_errno()], flush=True)
-        sys.exit(77)
-    return result
-"""
-# Everything may be read and nothing written but below the directory in the first argument; what is below the second may not even be read.
-LANDLOCK = HEAD + """
-READ, ALL = 0x1 | 0x4 | 0x8, 0x1fff  # execute, read a file, list a directory; Landlock's first version
-may_write, hidden = sys.argv[1], sys.argv[2]
-ruleset = check(libc.syscall(444, struct.pack("Q", ALL), ctypes.c_size_t(8), 0))
-def allow(path, rights):
-    fd = os.open(path, os.O_PATH)
-    check(libc.syscall(445, ruleset, 1, struct.pack("=Qi", rights, fd), 0))
-    os.close(fd)
-at = "/"
-for part in hidden.strip("/").split("/"):
-    for name in os.listdir(at):
-        path = os.path.join(at, name)
-        if name != part and not os.path.islink(path) and os.path.isdir(path):
-            allow(path, READ)
-    at = os.path.join(at, part)
-allow("/dev", ALL)
-allow(may_write, ALL)
-check(libc.prctl(38, 1, 0, 0, 0))  # PR_SET_NO_NEW_PRIVS
-check(libc.syscall(446, ruleset, 0))
-os.execvp(sys.argv[3], sys.argv[3:])
-"""
 # Calls of the numbers in the first argument fail or kill, as the second says (SECCOMP_RET_...); with a third number only
 # with these bits in the third argument of the call.
 FILTER = HEAD + """
@@ -164,10 +134,8 @@ class Surroundings(Case):
 class Sandboxes(Surroundings):
     """bwrap, as agents call it."""
 
-    # Of one who may all, a user namespace takes rights away: no file is opened in its place.
     def box(self, words, **more):
         workspace, directory = self.session.workspace, self.session.directory
-        more.setdefault("answered", not (is_root and ("--unshare-user" in words or "--unshare-all" in words)))
         self.check(("bwrap --die-with-parent " + words).format(workspace=workspace, directory=directory, run=os.path.join(directory, "run"),
                                                                library=os.path.dirname(LIBRARY)), **more)
 
@@ -222,10 +190,6 @@ class Sandboxes(Surroundings):
             self.assertEqual(self.seen(prefix + " cat " + name)[0], other)
             self.assertEqual(self.seen("tail -c +1 f")[0], self.data)
             self.session.seen("forget", "--session", "test", "--all")
-
-
-def python(text, *words):
-    return " ".join(["'%s' -c '%s'" % (sys.executable, text.replace("'", "\"")), *words])
 
 
 class Confined(Case):

@@ -3,64 +3,113 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 import unittest
 
-from driver import SEEN, Case
+import sandboxes
+from driver import NOTICE, SEEN, Case, text_of
 
+LONG = bool(os.environ.get("SEEN_LONG"))
+WAYS = ("auto", "supervise", "both")
+# Each sandbox by one way at least; all of them in the long form.
+SHORT = {("bwrap", "auto"), ("bwrap_all", "both"), ("bwrap_hidden", "supervise"), ("firejail", "both"), ("landlock", "supervise"), ("pivot_root", "auto")}
 AGENT = r'''
-import os, subprocess, sys, time
-open("f").read()
-time.sleep(0.5)
-open("go", "w").close()
-while not os.path.exists("done"):
-    time.sleep(0.02)
-subprocess.run(["bash", "-c", sys.argv[1]], stdin=subprocess.DEVNULL, check=True)
+import json, os, subprocess, sys, time
+results = []
+for command in json.load(open(sys.argv[1])):
+    if command == "outsider":
+        time.sleep(0.5)
+        open("go", "w").close()
+        while os.path.exists("go"):
+            time.sleep(0.02)
+        continue
+    done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    results.append((done.returncode, done.stdout.decode()))
+json.dump(results, open(sys.argv[2], "w"))
 '''
-COMMAND = "bash -c 'echo new > f; rm gone; cat kept'"
+COMMANDS = ("cat f", "cat f", "cat g", "outsider", "bash -c 'echo new > g; cat kept | wc -l'", "rm gone", "bash -c 'mv from to; echo more >> kept; : > empty'",
+            "rm -rf d", "bash -c 'mkdir e; echo x > e/new; cat e/new; exit 3'")
+FILES = ("f", "g", "gone", "kept", "from", "empty")
 
 
 class Sandboxed(Case):
-    def boxed(self, box):
-        workspace = self.top / "boxed"
-        workspace.mkdir()
-        for name in ("f", "gone", "kept"):
-            (workspace / name).write_text(f"{name} as it was\n")
-        (self.top / "agent.py").write_text(AGENT)
+    def fill(self, name):
+        workspace = self.top / name
+        (workspace / "d/deep").mkdir(parents=True)
+        for file in FILES:
+            (workspace / file).write_bytes(text_of(word=file))
+        (workspace / "d/one").write_text("one\n")
+        (workspace / "d/deep/two").write_text("two\n")
+        return workspace
 
+    def snapshot(self, workspace):
+        return {str(path.relative_to(workspace)): path.read_bytes() if path.is_file() else None for path in workspace.rglob("*")}
+
+    def play(self, workspace, prefix, words=()):
+        """Results of the commands; of a program outside that changes a file meanwhile, too."""
         def outsider():
             until = time.monotonic() + 60
             while not (workspace / "go").exists() and time.monotonic() < until:
                 time.sleep(0.02)
-            (workspace / "f").write_text("an outsider's\n")
-            (workspace / "done").touch()
+            (workspace / "g").write_text("an outsider's\n")
+            (workspace / "go").unlink()
 
+        (self.top / "agent.py").write_text(AGENT)
+        (self.top / "commands").write_text(json.dumps([command if command == "outsider" else prefix + command for command in COMMANDS]))
         thread = threading.Thread(target=outsider)
         thread.start()
-        environment = {**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)}
-        done = subprocess.run([SEEN, "run", "--session", "box", "--via", "both", "--agent", "agent.py", "--stale-write", "deny", "--", "python3",
-                               str(self.top / "agent.py"), box % {"w": workspace, "n": self.top / "new", "c": COMMAND}], cwd=workspace,
-                              env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        done = subprocess.run([*words, sys.executable, self.top / "agent.py", self.top / "commands", self.top / "results"], cwd=workspace,
+                              env={**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=120, check=False)
         thread.join()
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((workspace / "f").read_text(), "an outsider's\n")
-        log = subprocess.run([SEEN, "log", "--session", "box", "--json"], cwd=workspace, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
-        seen = {(event["op"], os.path.basename(event.get("resolved") or "")) for event in map(json.loads, log.stdout.splitlines())}
-        self.assertLessEqual({("open", "kept"), ("delete", "gone"), ("guarded", "f")}, seen)
-        self.assertFalse((workspace / "gone").exists())
-        subprocess.run([SEEN, "undo", "--session", "box", "--all"], cwd=workspace, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        self.assertEqual((workspace / "gone").read_text(), "gone as it was\n")
+        return [tuple(result) for result in json.loads((self.top / "results").read_text())], done.stderr
 
-    @unittest.skipUnless(shutil.which("bwrap"), "no bwrap")
-    def test_bubblewrap(self):
-        self.boxed("bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc --bind %(w)s %(w)s --chdir %(w)s %(c)s")
+    def events(self, workspace, session):
+        log = subprocess.run([SEEN, "log", "--session", session, "--json"], cwd=workspace, env={**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)},
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+        return [json.loads(line) for line in log.stdout.splitlines()]
 
-    @unittest.skipUnless(shutil.which("unshare"), "no unshare")
-    def test_pivot_root(self):
-        self.boxed("unshare -Urm --propagation private bash -c 'mkdir -p %(n)s; mount --rbind / %(n)s; cd %(n)s; mkdir -p .%(n)s.old; "
-                   "pivot_root . .%(n)s.old; cd %(w)s; exec \"$@\"' x %(c)s")
+    def boxed(self, name, via):
+        workspace = self.fill(name)
+        prefix = sandboxes.prefix(name, workspace, self.top / "new")
+        if prefix is None:
+            self.skipTest(f"{name} does not work here")
+        bare, _ = self.play(workspace, prefix)
+        shutil.rmtree(workspace)
+        self.fill(name)
+        before = self.snapshot(workspace)
+        results, _ = self.play(workspace, prefix, (SEEN, "run", "--session", name, "--via", via, "--agent", "agent.py", "--stale-write", "deny", "--"))
+        # The repeat is answered, the stale write refused; all else is as bare.
+        self.assertTrue(results[1][1].startswith(NOTICE.decode()), results[1])
+        self.assertEqual((workspace / "g").read_text(), "an outsider's\n")
+        self.assertEqual(results[0], bare[0])
+        self.assertEqual(results[2:], bare[2:])
+        seen = {(event["op"], os.path.relpath(event.get("resolved") or "/", workspace)) for event in self.events(workspace, name)}
+        self.assertLessEqual({("open", file) for file in ("f", "g", "kept", "empty", "e/new")} | {("delete", "gone"), ("rename", "from"), ("delete", "d/one"),
+                             ("guarded", "g"), ("delete", "d/deep/two")}, seen)
+        status = self.json("status", "--session", name)["processes"]
+        self.assertEqual((status["unobserved"], status["calls_unjudged"]), (0, 0), status)
+        undone = subprocess.run([SEEN, "undo", "--session", name, "--all"], cwd=workspace, env={**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        after = self.snapshot(workspace)
+        before["g"] = b"an outsider's\n"
+        self.assertEqual(after, before, undone)
 
+
+def add_tests():
+    for name in sandboxes.SANDBOXES:
+        for via in WAYS:
+            if LONG or (name, via) in SHORT:
+                setattr(Sandboxed, f"test_{name}_{via}", lambda self, name=name, via=via: self.boxed(name, via))
+
+
+add_tests()
+
+
+class Numbered(Case):
     @unittest.skipUnless(shutil.which("unshare"), "no unshare")
     def test_owner_by_another_number(self):
         workspace = self.top / "numbered"
