@@ -112,18 +112,21 @@ add_tests()
 class Numbered(Case):
     @unittest.skipUnless(shutil.which("unshare"), "no unshare")
     def test_owner_by_another_number(self):
-        workspace = self.top / "numbered"
-        workspace.mkdir()
-        (workspace / "a").write_text("a as it was\n")
-        environment = {**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)}
-        subprocess.run([SEEN, "run", "--session", "numbered", "--via", "both", "--", "unshare", "-U", "--map-user=1234", "--map-group=1234", "mv", "a", "b"], cwd=workspace, env=environment,
-                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, check=True)
-        undone = subprocess.run([SEEN, "undo", "--session", "numbered", "--all"], cwd=workspace, env=environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        self.assertEqual(undone.returncode, 12, undone.stderr)
-        self.assertIn(b"a is left as it is: its owner is not the one on record, which may have been noted in a user namespace", undone.stderr)
-        self.assertNotIn(b"external", undone.stderr)
-        self.assertEqual((workspace / "b").read_text(), "a as it was\n")
+        """The library notes owners by the numbers of its user namespace, the supervisor by those of the run."""
+        for via, code in (("preload", 12), ("both", 0)):
+            workspace = self.top / via
+            workspace.mkdir()
+            (workspace / "a").write_text("a as it was\n")
+            environment = {**self.env, "SEEN_PATHS_WORKSPACE": str(workspace)}
+            subprocess.run([SEEN, "run", "--session", via, "--via", via, "--", "unshare", "-U", "--map-user=1234", "--map-group=1234", "mv", "a", "b"],
+                           cwd=workspace, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, check=True)
+            undone = subprocess.run([SEEN, "undo", "--session", via, "--all"], cwd=workspace, env=environment, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            self.assertEqual(undone.returncode, code, undone.stderr)
+            self.assertNotIn(b"external", undone.stderr)
+            self.assertEqual((workspace / ("b" if code else "a")).read_text(), "a as it was\n")
+            if code:
+                self.assertIn(b"a is left as it is: its owner is not the one on record, which may have been noted in a user namespace", undone.stderr)
 
 
 if __name__ == "__main__":
