@@ -437,14 +437,17 @@ static void stay(void *data)
 	(void)data;
 }
 
-/* The session takes no more room than it needs from now on.  One that is used again and again is cut
- * when it rests (tidy.h). */
+/* The session takes no more room than it needs from now on.  Of one that is used again and again all but
+ * the packs is cut when it rests (tidy.h). */
 static void release_room(struct run *run)
 {
-	if (!run->session.made || (aside_is_possible(run->is_inner) && aside(stay, cut, run)))
+	if (run->session.made && aside_is_possible(run->is_inner) && aside(stay, cut, run))
 		return;
 	(void)signal(SIGIO, SIG_IGN); /* session_cut.h */
-	(void)session_cut(run->session.directory, 0);
+	if (run->session.made)
+		(void)session_cut(run->session.directory, 0);
+	else
+		session_cut_packs(run->session.directory);
 }
 
 /* The last lines of a run, its last records, and its status. */

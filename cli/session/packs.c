@@ -139,6 +139,42 @@ int packs_recount(const struct segment *segment, const char *path)
 	return 0;
 }
 
+/* Are there zeroes alone from an offset on? */
+static bool ends_at(int fd, off_t end)
+{
+	static const char ZEROES[4096];
+	char bytes[sizeof(ZEROES)];
+	ssize_t got;
+
+	while ((got = pread(fd, bytes, sizeof(bytes), end)) > 0) {
+		if (memcmp(bytes, ZEROES, (size_t)got) != 0)
+			return false;
+		end += got;
+	}
+	return got == 0;
+}
+
+void packs_cut(const struct segment *segment)
+{
+	uint64_t next = __atomic_load_n(&segment->header->undo_next, __ATOMIC_RELAXED);
+	off_t end = (off_t)(next % PACK_PART_BYTES);
+	const char *directory = segment_undo(segment);
+	char path[SEGMENT_PATH_BYTES], name[PACK_PART_NAME_BYTES];
+	struct stat stat;
+
+	pack_part_name(pack_part_of(next), name);
+	if (!directory || !end ||
+	    snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+		return;
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size > end &&
+	    ends_at(fd, end))
+		(void)!ftruncate(fd, end);
+	(void)close(fd);
+}
+
 static int remove_found(const struct found *found, enum level level, void *data)
 {
 	int flags = S_ISDIR(found->stat.st_mode) ? AT_REMOVEDIR : 0;

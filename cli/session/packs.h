@@ -12,6 +12,10 @@
  * continued, and what is kept is counted anew.  path: of the directory.  Returns 0 or a negative errno. */
 int packs_recount(const struct segment *segment, const char *path);
 
+/* packs_cut(): ends the last part behind its last record: writers allocate room for the next ones.  No other process has
+ * the session.  What would go is inspected: anything but zeroes stays. */
+void packs_cut(const struct segment *segment);
+
 /* packs_remove(): removes the directory of packs from a session's, which is locked.
  *
  * at: the session's directory.  ret_name: on failure what could not be removed.  Returns 0; -EEXIST: there is

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/session/owned.h"
+#include "cli/session/packs.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
 #include "tracker/journal/journal.h"
@@ -106,7 +107,7 @@ static int cut_journal(const char *path)
 }
 
 /* Cuts a session whose segment no other process can open. */
-static int cut(int fd, const struct stat *stat, bool is_leased)
+static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone)
 {
 	struct segment segment;
 	char journal[SEGMENT_PATH_BYTES] = "";
@@ -117,19 +118,21 @@ static int cut(int fd, const struct stat *stat, bool is_leased)
 	int error = segment_view(memory, (size_t)stat->st_size, &segment);
 	if (error == 0 && !is_leased && session_life(&segment) != SESSION_EMPTY)
 		error = -EBUSY;
-	if (error == 0 && segment_journal(&segment))
+	if (error == 0 && is_leased)
+		packs_cut(&segment);
+	if (error == 0 && !packs_alone && segment_journal(&segment))
 		(void)snprintf(journal, sizeof(journal), "%s", segment_journal(&segment));
 	/* first, since the segment tells whether there is something to do */
 	if (error == 0 && journal[0])
 		(void)cut_journal(journal);
-	if (error == 0)
+	if (error == 0 && !packs_alone)
 		error = cut_segment(fd, memory, stat->st_size);
 	(void)munmap(memory, (size_t)stat->st_size);
 	return error;
 }
 
 /* As session_cut().  -EAGAIN: a process has the segment open or mapped; -EBUSY: one uses it. */
-static int try_to_cut(const char *directory)
+static int try_to_cut(const char *directory, bool packs_alone)
 {
 	struct stat stat = { .st_size = 0 };
 	int at = -1;
@@ -145,10 +148,11 @@ static int try_to_cut(const char *directory)
 		error = -errno;
 	if (error == 0 && (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid()))
 		error = -EPERM;
-	if (error == 0 && session_cut_is_due((uint64_t)stat.st_size, (uint64_t)stat.st_blocks)) {
+	if (error == 0 &&
+	    (packs_alone || session_cut_is_due((uint64_t)stat.st_size, (uint64_t)stat.st_blocks))) {
 		error = lease(fd);
 		if (error != -EAGAIN)
-			error = cut(fd, &stat, error == 0);
+			error = cut(fd, &stat, error == 0, packs_alone);
 		keep_times(fd, &stat);
 	}
 	if (fd >= 0)
@@ -160,12 +164,17 @@ static int try_to_cut(const char *directory)
 int session_cut(const char *directory, unsigned patience_ms)
 {
 	static const struct timespec PAUSE = { .tv_nsec = PAUSE_MS * 1000000 };
-	int error = try_to_cut(directory);
+	int error = try_to_cut(directory, false);
 
 	/* between two attempts nothing is open or locked: others may use it, or remove it */
 	for (unsigned ms = 0; error == -EAGAIN && ms < patience_ms; ms += PAUSE_MS) {
 		(void)nanosleep(&PAUSE, NULL);
-		error = try_to_cut(directory);
+		error = try_to_cut(directory, false);
 	}
 	return error == -EAGAIN ? -EBUSY : error;
+}
+
+void session_cut_packs(const char *directory)
+{
+	(void)try_to_cut(directory, true);
 }

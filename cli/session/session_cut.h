@@ -4,7 +4,7 @@
  *
  * While a session is used, all blocks of its segment are there, so that no process gets SIGBUS on a
  * full disk; nearly all of them hold zeroes.  When it is over, holes take their place, and the
- * journal ends behind its last record.  All that reads a session reads it as before; who uses it
+ * journal and the last pack end behind their last records.  All that reads a session reads it as before; who uses it
  * again allocates the blocks first (segment_map_to_use()).
  */
 #ifndef SEEN_CLI_SESSION_CUT_H
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* session_cut(): cuts the segment in a session's directory, and its journal.  A file that is cut
+/* session_cut(): cuts the segment in a session's directory, its journal and its last pack.  A file that is cut
  * already stays as it is.
  *
  * directory: absolute.  patience_ms: a process that has it may be about to end; 0: it is left then.
@@ -21,6 +21,9 @@
  * session_open_directory(), open(2), fallocate(2): a file system that has no holes
  * keeps the blocks. */
 int session_cut(const char *directory, unsigned patience_ms);
+
+/* session_cut_packs(): the last pack alone, of a session that is used again and again. */
+void session_cut_packs(const char *directory);
 
 /* session_cut_is_due(): has a segment of `size_bytes` so many blocks, of 512 bytes, that it may not be
  * cut yet?  On tmpfs a read through a mapping allocates some. */

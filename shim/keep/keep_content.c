@@ -13,7 +13,7 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	LEFT_MAX = 32, /* files that a process leaves at a boundary with their content on record */
+	LEFT_MAX = 24, /* files that a process leaves at a boundary with their content on record */
 	LEFT_STATES = 64,
 };
 

@@ -3,6 +3,7 @@
  * writes are followed (viewer.c), an agent's reads counted (in_process.c).
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 
 #include "shim/preload/keep_queue.h"
@@ -236,18 +237,22 @@ EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigne
 	MOVE(COPY, REAL(vmsplice)(to, parts, count, flags));
 }
 
-/* Before the library is attached an allocator may call this to get its first memory: looking up
+/* Before the library is attached an allocator may call these to get its first memory: looking up
  * libc's function would ask the allocator for memory.  Then the kernel is asked. */
+static long came_early(long ret)
+{
+	if (ret < 0 && ret >= -4095) {
+		errno = (int)-ret;
+		return -1; /* also MAP_FAILED */
+	}
+	return ret;
+}
+
 static void *map_early(void *address, size_t size_bytes, int protection, int flags, int fd,
 		       off64_t offset)
 {
-	long ret = sys_call6(SYS_mmap, (long)address, (long)size_bytes, protection, flags, fd,
-			     offset);
-	if (ret < 0 && ret >= -4095) {
-		errno = (int)-ret;
-		return MAP_FAILED;
-	}
-	return (void *)ret;
+	return (void *)came_early(sys_call6(SYS_mmap, (long)address, (long)size_bytes, protection,
+					    flags, fd, offset));
 }
 
 static inline struct call maps(size_t size_bytes, int protection, int flags, int fd, off64_t offset)
@@ -286,6 +291,45 @@ EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags,
 		return map_early(address, size_bytes, protection, flags, fd, offset);
 	struct call call = maps(size_bytes, protection, flags, fd, offset);
 	MAP(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset));
+}
+
+static inline struct call protects(void *address, size_t size_bytes, int protection)
+{
+	return (struct call){
+		.operation = OPERATION_PROTECT,
+		.bytes = { .memory = address, .size_bytes = size_bytes, .protection = protection },
+	};
+}
+
+EXPORT int mprotect(void *address, size_t size_bytes, int protection)
+{
+	if (!shim.on)
+		return (int)came_early(
+			sys_call3(SYS_mprotect, (long)address, (long)size_bytes, protection));
+	struct call call = protects(address, size_bytes, protection);
+	PASS(PROTECT, REAL(mprotect)(address, size_bytes, protection));
+}
+
+EXPORT int pkey_mprotect(void *address, size_t size_bytes, int protection, int key)
+{
+	struct call call = protects(address, size_bytes, protection);
+	PASS(PROTECT, REAL(pkey_mprotect)(address, size_bytes, protection, key));
+}
+
+EXPORT void *mremap(void *address, size_t size_bytes, size_t new_bytes, int flags, ...)
+{
+	va_list list;
+
+	va_start(list, flags);
+	void *wanted = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
+	va_end(list);
+	if (!shim.on)
+		return (void *)came_early(sys_call6(SYS_mremap, (long)address, (long)size_bytes,
+						    (long)new_bytes, flags, (long)wanted, 0));
+	void *moved = REAL(mremap)(address, size_bytes, new_bytes, flags, wanted);
+	if (__builtin_expect(keep_any(), 0))
+		keep_remapped(address, moved, new_bytes);
+	return moved;
 }
 
 static inline struct call resizes(enum operation operation, int fd, uint32_t flags, uint64_t amount)

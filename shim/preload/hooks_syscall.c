@@ -79,6 +79,11 @@ static inline __attribute__((always_inline)) struct call data_of_number(
 		call.bytes.protection = INT(2);
 		call.bytes.offset = LONG(5);
 		break;
+	case OPERATION_PROTECT:
+		call.bytes.memory = (void *)LONG(0);
+		call.bytes.size_bytes = SIZE(1);
+		call.bytes.protection = INT(2);
+		break;
 	case OPERATION_RESIZE:
 		call.amount = (uint64_t)LONG(1);
 		break;
@@ -103,6 +108,7 @@ static inline bool data_may(const struct system_call *form, const long *argument
 		ASK(WRITE)
 		ASK(COPY)
 		ASK(MAP)
+		ASK(PROTECT)
 		ASK(RESIZE)
 		ASK(ALLOCATE)
 #undef ASK
@@ -124,6 +130,7 @@ static inline __attribute__((always_inline)) void data_came_back(const struct sy
 	call.error = ret < 0 ? -1 : 0;
 	call.bytes.moved = ret;
 	call.bytes.memory = (void *)ret;
+	station_kept(&call, operation);
 	observe_data(&call, operation);
 	journal_data(&call, operation);
 }
@@ -192,6 +199,10 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 		break;
 	case OPERATION_MAP:
 		data_came_back(call, arguments, OPERATION_MAP, ret);
+		break;
+	case OPERATION_REMAP:
+		if (keep_any())
+			keep_remapped(DATA(0), (void *)ret, SIZE(2));
 		break;
 	case OPERATION_ALLOCATE:
 		data_came_back(call, arguments, OPERATION_ALLOCATE, ret);

@@ -77,11 +77,6 @@ static void set_file(int fd, const struct file *content)
 	__atomic_store_n(&file->marks, content->marks, __ATOMIC_RELEASE);
 }
 
-static uint64_t boundary_now(void)
-{
-	return __atomic_load_n(&shim.segment.header->undo_boundary, __ATOMIC_RELAXED);
-}
-
 /* What a descriptor's file is; false: it is another one than was opened. */
 static bool is_opened(int fd, const struct file *file, struct pack_state *ret_state)
 {
@@ -169,6 +164,13 @@ static void keep_new(struct call *call, const struct keep_name *name)
 	call->kept.is_new = true;
 }
 
+/* May writes pass unseen?  A libaio that is linked in calls the kernel itself (io_submit(2)), and is
+ * of use with O_DIRECT alone. */
+static bool is_by_queue(const struct call *call)
+{
+	return (call->flags & O_DIRECT) || __atomic_load_n(&queues, __ATOMIC_RELAXED);
+}
+
 void keep_open(struct call *call)
 {
 	const uint32_t ONLY_NEW = O_CREAT | O_EXCL;
@@ -195,7 +197,7 @@ void keep_open(struct call *call)
 		   S_ISREG(name.state.mode)) {
 		/* what libc's streams and children write is not seen */
 		bool by_stream = call->operation == OPERATION_OPEN_LATER || in_vfork_child() ||
-				 __atomic_load_n(&queues, __ATOMIC_RELAXED) ||
+				 is_by_queue(call) ||
 				 ((const struct open_work *)call->own)->by_stream;
 		if ((call->flags & O_TRUNC) || by_stream) {
 			call->kept.place_1 = keep_changing(&self, &name, -1, 0) + 1;
@@ -264,14 +266,13 @@ void keep_opened(struct call *call)
 		keep_unfollowed(call->descriptor, &state);
 		return;
 	}
-	bool is_modified = is_new || (call->flags & O_TRUNC) ||
-			   __atomic_load_n(&queues, __ATOMIC_RELAXED);
+	bool is_modified = is_new || (call->flags & O_TRUNC) || is_by_queue(call);
 	const struct file file = {
 		.marks = FILE_FOLLOWED | (is_modified ? FILE_MODIFIED : 0) |
 			 (is_new ? FILE_NEW : 0) | (own->by_stream ? FILE_STREAM : 0) |
 			 (call->kept.is_as_left ? FILE_CONTINUED : 0),
 		.starts = shim_starts(),
-		.boundary = is_new || call->kept.is_kept ? boundary_now() : 0,
+		.boundary = is_new || call->kept.is_kept ? keep_boundary() : 0,
 		.dev = state.dev,
 		.ino = state.ino,
 	};
@@ -287,7 +288,7 @@ __attribute__((noinline)) static void keep_first_change(int fd, struct file *fil
 	const struct call_name by_descriptor = { .directory = fd };
 	struct keep_name name = { .name = &by_descriptor };
 	const struct keeper self = keep_self();
-	uint64_t boundary = boundary_now();
+	uint64_t boundary = keep_boundary();
 
 	if (shim.sandboxed)
 		return;
@@ -315,7 +316,7 @@ void keep_changing_by(int fd, bool is_mapped)
 
 	if (!file)
 		return;
-	if (__builtin_expect(file->boundary != boundary_now(), 0))
+	if (__builtin_expect(file->boundary != keep_boundary(), 0))
 		keep_first_change(fd, file, is_mapped);
 	if (!in_vfork_child())
 		add_marks(file, is_mapped ? FILE_MODIFIED | FILE_MAPPED : FILE_MODIFIED);
@@ -326,7 +327,7 @@ bool keep_is_modified(int fd)
 	struct file *file = file_at(fd);
 
 	return file && !in_vfork_child() && (marks_of(file) & FILE_MODIFIED) &&
-	       file->boundary == boundary_now();
+	       file->boundary == keep_boundary();
 }
 
 bool keep_is_new(int fd)
@@ -335,7 +336,7 @@ bool keep_is_new(int fd)
 	struct pack_state state;
 
 	return file && !in_vfork_child() && (marks_of(file) & FILE_NEW) &&
-	       file->boundary == boundary_now() && is_same(fd, file, &state);
+	       file->boundary == keep_boundary() && is_same(fd, file, &state);
 }
 
 void keep_stream(int fd)
@@ -371,6 +372,24 @@ static struct file *other_of(int fd, const struct file *file)
 		    files[other].dev == file->dev && files[other].ino == file->ino)
 			return &files[other];
 	return NULL;
+}
+
+bool keep_file_of(int fd, uint64_t *ret_dev, uint64_t *ret_ino)
+{
+	const struct file *file = file_at(fd);
+
+	if (!file)
+		return false;
+	*ret_dev = file->dev;
+	*ret_ino = file->ino;
+	return true;
+}
+
+int keep_descriptor_of(uint64_t dev, uint64_t ino)
+{
+	const struct file like = { .dev = dev, .ino = ino };
+	const struct file *file = other_of(-1, &like);
+	return file ? (int)(file - files) : -1;
 }
 
 static void write_after(enum pack_kind kind, uint32_t marks, const struct pack_state *state,
@@ -510,7 +529,7 @@ uint32_t keep_files_handed_on(bool replaces)
 		if (flags < 0 || (flags & FD_CLOEXEC))
 			continue;
 		handed_on |= fd < PROCESS_KEEPS ? UINT32_C(1) << fd : 0;
-		if (file->boundary != boundary_now())
+		if (file->boundary != keep_boundary())
 			keep_first_change((int)fd, file, false);
 		if (replaces && (marks_of(file) & FILE_MODIFIED))
 			record_after(PACK_AFTER, (int)fd, file, marks_of(file) | FILE_SHARED);
@@ -529,7 +548,7 @@ static void follow_foreign(int fd, uint32_t marks)
 		return;
 	const struct file file = {
 		.marks = FILE_FOLLOWED | marks,
-		.boundary = kept_is_noted(&shim.segment, kept_key(&state)) ? boundary_now() : 0,
+		.boundary = kept_is_noted(&shim.segment, kept_key(&state)) ? keep_boundary() : 0,
 		.dev = state.dev,
 		.ino = state.ino,
 	};

@@ -20,6 +20,12 @@ static inline bool keep_any(void)
 	return __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED) != 0;
 }
 
+/* keep_boundary(): the last one. */
+static inline uint64_t keep_boundary(void)
+{
+	return __atomic_load_n(&shim.segment.header->undo_boundary, __ATOMIC_RELAXED);
+}
+
 /* keep_open(): a file is about to be opened for writing.  keep_opened(): it was, as call->descriptor; or
  * could not be, then nothing is done. */
 void keep_open(struct call *call);
@@ -33,6 +39,11 @@ bool keep_is_modified(int fd);
 
 /* keep_is_new(): was it made since the last boundary?  Then there is nothing to go back to. */
 bool keep_is_new(int fd);
+
+/* keep_file_of(): which file a descriptor was opened for.  False: it is not followed.
+ * keep_descriptor_of(): the other way round; -1: none is open. */
+bool keep_file_of(int fd, uint64_t *ret_dev, uint64_t *ret_ino);
+int keep_descriptor_of(uint64_t dev, uint64_t ino);
 
 /* keep_stream(): a stream writes to a descriptor, by calls that are not seen. */
 void keep_stream(int fd);

@@ -9,6 +9,7 @@
 #include "shim/preload/call.h"
 #include "shim/preload/keep.h"
 #include "shim/preload/keep_file.h"
+#include "shim/preload/keep_mapping.h"
 #include "shim/preload/stations_data.h"
 #include "shim/preload/stations_descriptor.h"
 #include "shim/preload/stations_list.h"
@@ -61,7 +62,9 @@ STATION void station_keep(struct call *call, enum operation operation)
 			keep_call(call);
 	} else if (__builtin_expect(keep_any(), 0)) {
 		int fd = call_modified(call, operation);
-		if (fd >= 0)
+		if (operation == OPERATION_PROTECT)
+			keep_protecting(call);
+		else if (fd >= 0)
 			keep_changing_by(fd, operation == OPERATION_MAP);
 	}
 }
@@ -70,6 +73,9 @@ STATION void station_kept(struct call *call, enum operation operation)
 {
 	if (operation_is_of_descriptor(operation)) {
 		kept_descriptor(call, operation);
+	} else if (operation == OPERATION_MAP) {
+		if (__builtin_expect(keep_any(), 0))
+			keep_mapped(call);
 	} else if (!operation_is_of_data(operation) && __builtin_expect(shim.keeps, 0)) {
 		keep_came_back(call);
 	}

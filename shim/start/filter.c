@@ -13,9 +13,17 @@
 
 enum { X32_BIT = 0x40000000 }; /* x32 calls have the architecture of x86-64 (linux/unistd.h) */
 
+enum { COUNT_NEVER = 0, COUNT_ALWAYS = 1, COUNT_BY_FLAGS = 1, COUNT_DENIED = 1 };
+
 enum {
-	CALLS_MAX = SYSTEM_CALL_COUNT, /* more than are trapped */
-	LEAF_MAX = 3,                  /* calls that are compared one after the other */
+	CALLS_MAX = 0 /* as many as are trapped */
+#define SYSTEM_CALL(name, operation, trap, ...) +COUNT_##trap
+#define SYSTEM_CALL_BY SYSTEM_CALL
+#include "shim/call/system_calls.def"
+#undef SYSTEM_CALL
+#undef SYSTEM_CALL_BY
+	,
+	LEAF_MAX = 3, /* calls that are compared one after the other */
 	/* of each part of the program, in instructions */
 	HEAD = 4,
 	FLAGS = 5,

@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 
+import packs
 from driver import DEADLINE, SEEN, Case
 
 DAY = 86400
@@ -137,6 +138,20 @@ class Room(Housekeeping):
         self.assertIn(b"x", self.seen("log", "--session", "killed", code=0).stdout)
         self.seen("undo", "--all", "--session", "killed", code=0)
         self.assertFalse((self.work / "x").exists())
+
+    def test_packs_end_behind_their_last_record(self):
+        """Room for the next records is given back at a run's end, of a session that is used again, too."""
+        for number in range(2):
+            self.make("s", "for i in $(seq 20); do echo $i > %d-$i; done; rm *" % number)
+            part = self.state / "s/undo/00000000.part"
+            self.assertLess(len(part.read_bytes()) - len(part.read_bytes().rstrip(b"\0")), 8)
+            records = packs.read(part.parent)
+            self.assertEqual(sum(record.kind == "removed" for record in records), 20 * (number + 1))
+        with open(part, "ab") as file:  # what nothing recorded: it is not known what it is
+            file.write(b"\0" * 4096 + b"x")
+        size = part.stat().st_size
+        self.seen("run", "--quiet", "--session", "s", "--", "true", code=0)
+        self.assertEqual(part.stat().st_size, size)
 
     def test_one_that_a_process_has_open_stays_whole(self):
         self.make("s")

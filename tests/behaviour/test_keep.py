@@ -155,6 +155,24 @@ f = os.open(%r, os.O_RDWR)
         ]
         self.check(*("%s -c %s" % (PYTHON, shlex.quote(start % name + code)) for code in codes for name in ("c/d", "c/e")))
 
+    def test_mappings_that_become_writable(self):
+        """A shared mapping that could only be read, by a descriptor that may write: mprotect(2) comes before the first store."""
+        code = """import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+page, name, f = ctypes.c_long(4096), %r, os.open(%r, os.O_RDWR)
+p = ctypes.c_void_p(libc.mmap(None, page, 1, 1, f, ctypes.c_long(0)))
+%s
+ctypes.memmove(p, b"stored", 6)"""
+        makes = "assert libc.mprotect(p, page, 3) == 0"
+        ways = (makes, "os.close(f); " + makes, "os.close(f); os.rename(name, 'c/line\\nbreak'); " + makes, "os.close(f); assert libc.syscall(10, p, page, 3) == 0",
+                "os.close(f); p = ctypes.c_void_p(libc.mremap(p, page, ctypes.c_long(8192), 1)); assert libc.pkey_mprotect(p, page, 3, -1) == 0",
+                "os.close(f); assert libc.mprotect(p, page, 0) == libc.mprotect(p, page, 3) == 0")
+        names = ("c/d", "c/e", "c/d", "c/line\nbreak", "c/e", "a")
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(code % (name, name, way))) for way, name in zip(ways, names)))
+        if VIA == "preload":  # a supervisor keeps each when it is opened, too
+            self.assertEqual(sum(record.kind == "content" for record in self.records()), len(ways))
+
     @unittest.skipIf(VIA != "preload", "it opens no file that an earlier command kept")
     def test_aio(self):
         """libc's: one request, a list of them, and its functions of 64 bits."""
@@ -193,6 +211,27 @@ requests = (ctypes.c_void_p * 1)(ctypes.addressof(request))
         for requests in "None", "ctypes.c_void_p(8)":  # an address that is none
             code = codes[0].splitlines()[0].replace("== 1", "== -14").replace("requests)", requests + ")")
             self.assertEqual(self.run_in("%s -c %s; echo $?" % (PYTHON, shlex.quote(start % "a" + code))).stdout, b"0\n")
+
+    def test_queues_of_a_libaio_that_is_linked_in(self):
+        """Its function is found past the library, as by dlsym(3) with its handle: what it is of use for, O_DIRECT, tells."""
+        code = """import ctypes, mmap, os, struct
+f, context, data = os.open(%r, os.O_RDWR | os.O_DIRECT), ctypes.c_ulong(0), mmap.mmap(-1, 4096)
+data.write(b'D' * 4096)
+libc, address = ctypes.CDLL(None), ctypes.addressof(ctypes.c_char.from_buffer(data))
+if libc.syscall(206, 1, ctypes.byref(context)): raise SystemExit(77)
+request, event = ctypes.create_string_buffer(64), ctypes.create_string_buffer(32)
+struct.pack_into('=HhIQQq', request, 16, 1, 0, f, address, 4096, 0)
+assert ctypes.CDLL(%r).io_submit(context, ctypes.c_long(1), (ctypes.c_void_p * 1)(ctypes.addressof(request))) == 1
+assert libc.syscall(208, context, ctypes.c_long(1), ctypes.c_long(1), event, None) == 1"""
+        library = os.path.join(BUILD, "tests/programs/kernel_aio.so")
+        try:
+            os.close(os.open(self.work / "direct", os.O_RDWR | os.O_CREAT | os.O_DIRECT))
+        except OSError:
+            self.skipTest("this file system has no O_DIRECT")
+        self.check(*("%s -c %s" % (PYTHON, shlex.quote(code % (name, library))) for name in ("c/d", "c/e")))
+        with open(self.work / "c/d", "rb") as file:
+            self.assertEqual(file.read(4), b"DDDD")
+        self.assertGreaterEqual(sum(record.kind == "content" for record in self.records()), 2)
 
     @unittest.skipIf(VIA != "preload", "it opens no file that an earlier command kept")
     def test_a_descriptor_that_came_with_a_message(self):

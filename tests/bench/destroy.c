@@ -1,7 +1,10 @@
 /*
  * Destroys or changes files, one call or a few for each.
  *
- * usage: destroy unlink|rewrite|rename COUNT DIRECTORY BYTES
+ * usage: destroy unlink|rewrite|rename COUNT DIRECTORY BYTES [PAUSE]
+ *
+ * PAUSE: so many ns of work before each, which are not counted.  A disk that is asked again at once answers sooner than one that
+ * rests: what comes between two rewrites then costs a multiple of its own time.
  *
  * The files are DIRECTORY/dNNN/fNNNNN.txt, a hundred to a directory; tests/bench/harness/works_undo.py makes them.
  * What a rewrite writes no file held before: the same content would be kept once.
@@ -44,6 +47,16 @@ static int do_rewrite(const char *path)
 	return close(fd);
 }
 
+/* Returns for how long it did. */
+static uint64_t pause_for(uint64_t pause_ns)
+{
+	uint64_t began_ns = report_now_ns(), now_ns = began_ns;
+
+	while (now_ns - began_ns < pause_ns)
+		now_ns = report_now_ns();
+	return now_ns - began_ns;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -52,14 +65,16 @@ int main(int argc, char **argv)
 	} KINDS[] = { { "unlink", do_unlink }, { "rewrite", do_rewrite }, { "rename", do_rename } };
 	int (*call)(const char *path) = NULL;
 
-	for (size_t i = 0; argc == 5 && i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
+	for (size_t i = 0; (argc == 5 || argc == 6) && i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
 		if (strcmp(argv[1], KINDS[i].name) == 0)
 			call = KINDS[i].call;
-	uint64_t count = call ? strtoul(argv[2], NULL, 10) : 0;
+	uint64_t count = call ? strtoul(argv[2], NULL, 10) : 0, paused_ns = 0;
+	uint64_t pause_ns = argc == 6 ? strtoul(argv[5], NULL, 10) : 0;
 	size_bytes = call ? strtoul(argv[4], NULL, 10) : 0;
 	if (!call || size_bytes > sizeof(buffer)) {
-		(void)fprintf(stderr,
-			      "usage: destroy unlink|rewrite|rename COUNT DIRECTORY BYTES\n");
+		(void)fprintf(
+			stderr,
+			"usage: destroy unlink|rewrite|rename COUNT DIRECTORY BYTES [PAUSE]\n");
 		return 2;
 	}
 	memset(buffer, 'x', sizeof(buffer));
@@ -67,6 +82,7 @@ int main(int argc, char **argv)
 	rewrites = wall_ns;
 	for (uint64_t i = 0; i < count; i++) {
 		char path[PATH_BYTES];
+		paused_ns += pause_for(pause_ns);
 		(void)snprintf(path, sizeof(path), "%s/d%03lu/f%05lu.txt", argv[3],
 			       i / FILES_OF_DIRECTORY, i);
 		if (call(path) != 0) {
@@ -74,8 +90,9 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	wall_ns = report_now_ns() - wall_ns;
+	wall_ns = report_now_ns() - wall_ns - paused_ns;
 	cpu_ns = report_cpu_ns() - cpu_ns;
+	cpu_ns -= cpu_ns < paused_ns ? cpu_ns : paused_ns;
 	report_write(count, wall_ns, cpu_ns);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* Hazard: bytes that move without read or write: mmap, copy_file_range, sendfile, splice, tee, vmsplice, clones, aio,
+/* Hazard: bytes that move without read or write: mmap, mprotect, mremap, copy_file_range, sendfile, splice, tee, vmsplice, clones, aio,
  * directory reads.  They give what they give without the shim. */
 #include "check.h"
 
@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 static int visit(const char *path, const struct stat *stat, int type, struct FTW *where)
@@ -48,6 +49,21 @@ int main(void)
 	SHOW(ioctl(out, FICLONE, in) == 0 || errno != 0);
 	SHOW(posix_fallocate(out, 0, 100));
 	SHOW(ftruncate(out, 20));
+	show_file("out");
+
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, out, 0);
+	SHOW(mprotect(map, 4096, PROT_READ | PROT_WRITE));
+	map[0] = 'S';
+	map = mremap(map, 4096, 8192, MREMAP_MAYMOVE);
+	CHECK(map != MAP_FAILED);
+	SHOW(pkey_mprotect(map, 8192, PROT_READ, -1));
+	SHOW(syscall(SYS_mprotect, map, 4096L, (long)(PROT_READ | PROT_WRITE)));
+	map[1] = 'T';
+	SHOW(mprotect(map + 1, 4096, PROT_READ));
+	SHOW(mprotect(NULL, 4096, PROT_READ | PROT_WRITE));
+	SHOW(mremap(map, 8192, 4096, -1) == MAP_FAILED);
+	map = (char *)syscall(SYS_mremap, map, 8192L, 16384L, (long)MREMAP_MAYMOVE);
+	SHOW(munmap(map, 16384));
 	show_file("out");
 
 	struct aiocb control = {

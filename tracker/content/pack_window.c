@@ -13,8 +13,7 @@ enum {
 	ALIGNED_BYTES = 65536, /* no system's pages are larger */
 	RETRY_RECORDS = 1024,  /* after a mapping that failed */
 	ALLOCATE_ATTEMPTS = 3, /* a signal may interrupt it */
-	LEAST_BYTES = 65536,
-	SHARE = 64, /* of what the session keeps: what is allocated and not used yet */
+	FIRST_BYTES = 65536,   /* of a process: most write few records */
 	ROUNDED_BYTES = 4096,
 	READY_BYTES = 32768, /* whose pages are there before they are written to */
 };
@@ -23,6 +22,7 @@ static struct {
 	uint32_t taken;  /* by a writer; all others are its own */
 	uint32_t passed; /* records that were written without, since there last was one */
 	uint32_t failed;
+	uint32_t is_later; /* there was one before */
 	uint64_t session;  /* when its segment was created */
 	uint64_t from, to; /* places */
 	uint64_t ready;    /* likewise: up to here the pages are there */
@@ -59,12 +59,9 @@ static long map(int fd, uint64_t offset, uint64_t size_bytes)
 }
 
 /* How much is mapped from a place on: a record and what may follow it. */
-static uint64_t bytes_from(uint64_t place, uint64_t size_bytes)
+static uint64_t bytes_from(uint64_t size_bytes)
 {
-	uint64_t share = place / SHARE;
-	uint64_t more = share < LEAST_BYTES         ? LEAST_BYTES
-			: share > PACK_WINDOW_BYTES ? PACK_WINDOW_BYTES
-						    : share;
+	uint64_t more = window.is_later ? PACK_WINDOW_BYTES : FIRST_BYTES;
 	return more > size_bytes ? more : size_bytes;
 }
 
@@ -72,7 +69,7 @@ static uint64_t bytes_from(uint64_t place, uint64_t size_bytes)
 static bool map_from(const struct segment *segment, uint64_t place, uint64_t size_bytes)
 {
 	uint64_t from = place & ~(uint64_t)(ALIGNED_BYTES - 1);
-	uint64_t to = (place + bytes_from(place, size_bytes) + ROUNDED_BYTES - 1) &
+	uint64_t to = (place + bytes_from(size_bytes) + ROUNDED_BYTES - 1) &
 		      ~(uint64_t)(ROUNDED_BYTES - 1);
 	uint64_t end = (place / PACK_PART_BYTES + 1) * PACK_PART_BYTES;
 
@@ -94,6 +91,7 @@ static bool map_from(const struct segment *segment, uint64_t place, uint64_t siz
 	window.from = from;
 	window.to = to;
 	window.ready = place;
+	window.is_later = 1;
 	return true;
 }
 
@@ -153,4 +151,5 @@ void pack_window_reset(void)
 	if (window.taken)
 		window.bytes = NULL;
 	window.taken = 0;
+	window.is_later = 0;
 }

@@ -16,7 +16,8 @@ CHECKOUT_BYTES = 8192
 SUPERVISED_FILES = 10000
 STORE = "store to destroyed"
 ABOUT = ("\"%s\": the bytes of a session's store of undo to those of the files that its runs destroyed or overwrote, both as `du --apparent-size` "
-         "counts them." % STORE)
+         "counts them.  \"each after\": so much work, which is not counted, comes before each.  A disk that is asked at once for the next "
+         "write answers sooner than one that rests: without work between, the least delay costs a multiple of itself." % STORE)
 
 
 def path_of(number):
@@ -192,7 +193,8 @@ def works(place):
     def command(kind):
         return [os.path.join(PROGRAMS, "destroy"), kind, str(files), "TREE", str(FILE_BYTES)]
     return [Destroys(place, "unlink of 4 KiB", files, command("unlink"), ("undo unlink", "undo room"), removes=True),
-            Destroys(place, "rewrite of 4 KiB", files, command("rewrite"), ("undo rewrite", "undo room")),
+            Destroys(place, "rewrite of 4 KiB", files, command("rewrite"), ("undo room",)),
+            Destroys(place, "rewrite of 4 KiB, each after 50 µs", files, [*command("rewrite"), "50000"], ("undo rewrite", "undo room")),
             Edits(place, files),
             Renames(place, "rename, nothing lost", files, command("rename"), (), loses=False), Removes(place, tree), Checkout(place), NpmCi(place),
             *supervised(place, files, command)]
