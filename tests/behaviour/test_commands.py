@@ -67,7 +67,7 @@ class Commands(Case):
     def test_version(self):
         for word in ("--version", "-V", "version"):
             self.assertRegex(self.seen(word, code=0).stdout.decode(), 
-                             r"\Aseen \d+\.\d+\.\d+ \((no tag, |\d+ commits later, )?commit ([0-9a-f]{12}(-modified)?|not known)\)\n\Z")
+                             r"\Aseen \d+\.\d+\.\d+ \((no tag, |\d+ commits? later, )?commit ([0-9a-f]{12}(-modified)?|not known)\)\n\Z")
 
     def test_help_for_programs(self):
         """`seen help --json` has what `seen help` prints, of each command and of all."""

@@ -40,6 +40,70 @@ def install(prefix, manifest=os.devnull, **variables):
             kept.rename(own)
 
 
+@unittest.skipUnless(shutil.which("cmake") and shutil.which("git"), "needs cmake and git")
+class Version(Case):
+    """Of a build and of a package: the newest tag's; what has none says so."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = self.top / "source"
+        for name in ("config/version.cmake", "config/commit.txt", "scripts/package", "scripts/lib.sh", "CMakeLists.txt", "CHANGELOG.md"):
+            (self.source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(SOURCE / name, self.source / name)
+
+    def git(self, *words):
+        return run("git", "-c", "user.name=A", "-c", "user.email=a@localhost", "-C", self.source, *words, env=self.env).stdout
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "x")
+
+    def built(self):
+        """What `seen --version` prints between the brackets, without the commit; the version that is built."""
+        run("cmake", f"-DSOURCE={self.source}", f"-DOUTPUT={self.top}/commit.h", "-P", self.source / "config/version.cmake", env=self.env)
+        (self.top / "print.cmake").write_text(f"set(seen_version NEXT)\ninclude({self.source}/config/version.cmake)\nmessage(STATUS ${{seen_version}})\n")
+        version = run("cmake", "-P", self.top / "print.cmake", env=self.env).stdout.strip().removeprefix("-- ")
+        return re.search('RELEASE "(.*)"', (self.top / "commit.h").read_text())[1], version
+
+    def packaged(self):
+        script = f"set -- --help; . {self.source}/scripts/lib.sh; root={self.source}; " + re.search(
+            r"(?ms)^package_version\(\) \{.*?^\}", (self.source / "scripts/package").read_text())[0] + "; package_version"
+        done = run("bash", "-c", script, env=self.env, check=False)
+        return done.returncode, done.stdout.strip()
+
+    def test_by_tags(self):
+        self.assertEqual(self.built(), ("", "NEXT"), "neither git nor an archive: nothing is known")
+        next_version = re.search(r"seen_version ([\d.]+)\)", (self.source / "CMakeLists.txt").read_text())[1]
+        self.git("init", "-q")
+        self.commit()
+        self.assertEqual(self.built(), ("no tag, ", "NEXT"))
+        self.assertRegex(self.packaged()[1], rf"^{re.escape(next_version)}~\d{{8}}\.g[0-9a-f]{{7}}$")
+        (self.source / "CHANGELOG.md").write_text("# Changelog\n\n## [3.4.5] - 2030-01-02\n")
+        self.commit()
+        self.git("tag", "v3.4.5")
+        self.assertEqual(self.built(), ("", "3.4.5"))
+        self.assertEqual(self.packaged(), (0, "3.4.5"))
+        self.commit()
+        self.assertEqual(self.built(), ("1 commit later, ", "3.4.5"))
+        self.assertRegex(self.packaged()[1], r"^3\.4\.5\+1\.g[0-9a-f]{7}$")
+
+    def test_a_release_has_its_section(self):
+        """The changelog of what a tag names has a section of that version with a date."""
+        self.git("init", "-q")
+        self.commit()
+        self.git("tag", "v3.4.5")
+        code, text = self.packaged()
+        self.assertEqual((code, "CHANGELOG.md has no section [3.4.5] with a date" in text), (1, True), text)
+
+    def test_the_changelog_s_first_section_is_the_program_s(self):
+        version = run(BUILD / "bin/seen", "--version").stdout
+        section = re.search(r"(?m)^## \[([\d.]+)\] - (Unreleased|\d{4}-\d\d-\d\d)$", (SOURCE / "CHANGELOG.md").read_text())
+        if "later" not in version:
+            self.assertEqual(section[1], version.split()[1])
+        if "no tag" in version:
+            self.assertEqual(section[2], "Unreleased")
+
+
 @unittest.skipIf(SANITIZED, "what is installed is not sanitized")
 class Packages(Case):
     """The tree is installed once for all tests."""
