@@ -106,6 +106,15 @@ class Systems(unittest.TestCase):
         names = {line.split()[1] for line in (self.top / "packages/SHA256SUMS").read_text().splitlines()}
         self.assertEqual(names, {path.name for path in (self.top / "packages").iterdir()} - {"SHA256SUMS"})
 
+    def test_a_stranger_s_minute(self):
+        """What the page shows of it is what the terminals show."""
+        done = run(SOURCE / "tests/agents/stranger", self.package("seen_*_amd64.deb"), check=False)
+        if done.returncode == 77:
+            self.skipTest("no agent, or no root")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        page = (SOURCE / "docs/systems.md").read_text()
+        self.assertEqual(done.stdout, re.search(r"(?ms)^## A stranger's minute$.*?^```text\n(.*?)^```$", page)[1])
+
     def test_x86_64(self):
         self.table("x86_64", SUITES, "amd64")
 
