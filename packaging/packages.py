@@ -159,6 +159,12 @@ Recommends: git-core
 cp -a {root}/. %{{buildroot}}
 
 %files
+%dir /usr/share/bash-completion
+%dir /usr/share/bash-completion/completions
+%dir /usr/share/zsh
+%dir /usr/share/zsh/site-functions
+%dir /usr/share/fish
+%dir /usr/share/fish/vendor_completions.d
 /usr/bin/seen
 /usr/lib/seen
 /usr/share/seen

@@ -205,6 +205,8 @@ class Packages(Case):
         run(*rpm, "--force-debian", "-e", "seen")
         self.assertEqual([name for name in self.names(root) if "var/lib/rpm" not in name], [])
         self.assertEqual([path for path in root.rglob("seen")], [])
+        self.assertEqual([str(path) for path in root.rglob("*completions*")] + [str(path) for path in root.rglob("*functions*")], [],
+                         "no directory of a shell that is not there")
 
     def test_tarball_runs_anywhere(self):
         package = self.package("tar")
