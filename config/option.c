@@ -49,6 +49,7 @@ _Static_assert(COUNT_OF(choices_rules_ignore_files) == RULES_IGNORE_FILES_DENY +
 _Static_assert((int)RULES_IGNORE_FILES_DENY == (int)RULE_ACTION_DENY, "rules.ignore_files");
 _Static_assert(COUNT_OF(choices_confine_set) == CONFINE_SET_ISOLATED + 1, "confine.set");
 _Static_assert(COUNT_OF(choices_confine_network) == CONFINE_NETWORK_NO + 1, "confine.network");
+_Static_assert(COUNT_OF(choices_confine_by) == CONFINE_BY_RULES + 1, "confine.by");
 _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");
 
 /* The words of a LIST that takes no others. */

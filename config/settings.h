@@ -37,6 +37,8 @@
 #define SETTINGS_CHOICES_confine_set(X) \
 	X(OFF, off) X(SECRETS, secrets) X(WORKSPACE, workspace) X(ISOLATED, isolated)
 #define SETTINGS_CHOICES_confine_network(X) X(YES, yes) X(NO, no)
+#define SETTINGS_CHOICES_confine_by(X) \
+	X(AUTO, auto) X(BUBBLEWRAP, bubblewrap) X(LANDLOCK, landlock) X(RULES, rules)
 
 /* The words of a LIST that takes no others: X(CONSTANT, word). */
 #define SETTINGS_WORDS_rules_use(X) \
@@ -90,6 +92,7 @@ enum confine_set {
 	CONFINE_SET_ISOLATED
 };
 enum confine_network { CONFINE_NETWORK_YES, CONFINE_NETWORK_NO };
+enum confine_by { CONFINE_BY_AUTO, CONFINE_BY_BUBBLEWRAP, CONFINE_BY_LANDLOCK, CONFINE_BY_RULES };
 
 /* Text in the text area: `count` strings, each ended by NUL, one behind the other from `offset`,
  * `size_bytes` in all (the NULs counted).  A TEXT option has count 1, or 0 when it is empty. */

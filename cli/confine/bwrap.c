@@ -13,6 +13,7 @@
 
 #include "cli/base/child_output.h"
 #include "cli/base/executable.h"
+#include "cli/confine/capabilities.h"
 
 enum { WORDS_MAX = 9000, WORDS_RESERVED = 64, FD_BYTES = 16 };
 
@@ -105,16 +106,11 @@ static void append_place(struct line *line, const struct confine_place *place)
 	}
 }
 
-/* What root may do where it is confined: what it needs to work on files of others.  Mounts, devices,
- * file handles, other processes and users are left out: each is a way to a file that is hidden. */
 static void append_capabilities(struct line *line)
 {
-	static const char *const KEPT[] = { "CAP_CHOWN",  "CAP_DAC_OVERRIDE",     "CAP_FOWNER",
-					    "CAP_FSETID", "CAP_NET_BIND_SERVICE", NULL };
-
 	append_two(line, "--cap-drop", "ALL");
-	for (size_t i = 0; KEPT[i]; i++)
-		append_two(line, "--cap-add", KEPT[i]);
+	for (size_t i = 0; CAPABILITIES_KEPT[i].name; i++)
+		append_two(line, "--cap-add", CAPABILITIES_KEPT[i].name);
 }
 
 /* What of /proc belongs to the whole machine: root may write to it without any capability. */

@@ -7,6 +7,9 @@
  * 	search.h       the files that are protected, or read-only, found by walking
  * 	aliases.h      other names of one file: other mounts, hard links
  * 	bwrap.h        the list as a command line of bubblewrap
+ * 	grants.h       the list as what is granted, since Landlock knows no exception
+ * 	landlock.h     those grants, given to the kernel
+ * 	capabilities.h, socket_filter.h  what else is taken there
  *
  * The list is made before the command starts, by its user, before anything is confined.  Paths in
  * it are canonical.

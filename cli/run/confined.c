@@ -21,8 +21,12 @@
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/confine/bwrap.h"
+#include "cli/confine/grants.h"
+#include "cli/confine/landlock.h"
 #include "cli/confine/sets.h"
 #include "cli/enable/starter.h"
+#include "cli/run/confined_check.h"
+#include "cli/run/confined_options.h"
 #include "cli/run/launcher.h"
 #include "cli/run/run_wait.h"
 #include "cli/run/terminal.h"
@@ -130,54 +134,50 @@ static int check_inherited(struct confinement *confinement)
 	return error;
 }
 
-/* The protected files, for the run inside: "DEVICE INODE PATH", each ended by NUL. */
-static int write_list(const struct confinement *confinement, enum confine_set set)
-{
-	int fd = memfd_create("seen-confined", MFD_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(dup(fd), "w");
-
-	if (!file)
-		return fd < 0 ? -errno : -ENOMEM;
-	(void)fprintf(file, "%d %d %zu %zu%c", (int)set, confinement->shares_network,
-		      confinement_count(confinement, CONFINE_UNREADABLE),
-		      confinement_count(confinement, CONFINE_CLOSED), '\0');
-	for (size_t i = 0; i < confinement->count; i++)
-		if (confinement->places[i].access == CONFINE_UNREADABLE ||
-		    confinement->places[i].access == CONFINE_CLOSED)
-			(void)fprintf(file, "%llu %llu %s%c",
-				      (unsigned long long)confinement->places[i].device,
-				      (unsigned long long)confinement->places[i].inode,
-				      confinement->places[i].path, '\0');
-	bool is_whole = fflush(file) == 0 && lseek(fd, 0, SEEK_SET) == 0;
-	(void)fclose(file);
-	return is_whole ? fd : -EIO;
-}
-
 /* ---- `seen run`: the start ---- */
+
+/* One way to confine a run. */
+struct attempt {
+	const struct config *config;
+	struct confinement *confinement;
+	enum confine_by by;
+	bool has_other;                   /* where this one is not possible, another is tried */
+	char refusal[BWRAP_REASON_BYTES]; /* what bubblewrap said then */
+	int argc;                         /* of `seen run` */
+	char **argv;
+	int first_word;
+	int *ret_signal;
+};
+
+enum { NOT_HERE = -1 };
 
 /* What the start of a confined run holds open. */
 struct start {
 	int list, sockets[2], errors[2], arguments, standard_error;
+	int ruleset; /* of Landlock; -1: by bubblewrap */
 };
 
 static void close_all(struct start *start)
 {
-	int *const ALL[] = { &start->list,          &start->sockets[0], &start->sockets[1],
-			     &start->errors[0],     &start->errors[1],  &start->arguments,
-			     &start->standard_error };
+	int *const ALL[] = { &start->list,           &start->sockets[0], &start->sockets[1],
+			     &start->errors[0],      &start->errors[1],  &start->arguments,
+			     &start->standard_error, &start->ruleset };
 
 	for (size_t i = 0; i < sizeof(ALL) / sizeof(ALL[0]); i++)
 		if (*ALL[i] >= 0)
 			(void)close(*ALL[i]);
 }
 
-static int open_all(const struct confinement *confinement, enum confine_set set,
-		    struct start *start)
+static int open_all(const struct attempt *attempt, struct start *start)
 {
+	const struct confined_list list = {
+		attempt->confinement,
+		(enum confine_set)config_number(attempt->config, OPTION_confine_set),
+		attempt->by != CONFINE_BY_BUBBLEWRAP,
+	};
 	const int yes = 1;
 
-	*start = (struct start){ -1, { -1, -1 }, { -1, -1 }, -1, -1 };
-	start->list = write_list(confinement, set);
+	start->list = confined_write_list(&list);
 	if (start->list < 0)
 		return start->list;
 	start->standard_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
@@ -190,14 +190,17 @@ static int open_all(const struct confinement *confinement, enum confine_set set,
 	return 0;
 }
 
-/* The words of the run inside. */
-static char **inner_words(const struct start *start, int argc, char **argv, int first_word,
-			  char *program, char *descriptors)
+/* The words of the run inside.  more: options for it, ended by NULL. */
+static char **inner_words(const struct start *start, const struct attempt *attempt,
+			  char *const *more, char *program, char *descriptors)
 {
-	char **words = calloc((size_t)argc + 4, sizeof(*words));
+	char **words;
 	static char passed[PATH_MAX];
-	int count = 0;
+	int count = 0, added = 0;
 
+	while (more[added])
+		added++;
+	words = calloc((size_t)attempt->argc + (size_t)added + 4, sizeof(*words));
 	if (!words)
 		return NULL;
 	(void)snprintf(descriptors, DESCRIPTORS_BYTES, "%d,%d,%d", start->list, start->sockets[1],
@@ -205,23 +208,33 @@ static char **inner_words(const struct start *start, int argc, char **argv, int 
 	words[count++] = program;
 	words[count++] = (char *)"confined";
 	words[count++] = descriptors;
-	for (int i = 0; i < argc; i++)
-		words[count++] = argv[i];
+	for (int i = 0; i < attempt->argc; i++) {
+		words[count++] = attempt->argv[i];
+		for (int k = 0; i == 0 && k < added; k++)
+			words[count++] = more[k];
+	}
 	/* The launcher that this run was started by is not known inside. */
-	if (starter_pass(argv[first_word], passed) == 1)
-		words[3 + first_word] = passed;
+	if (starter_pass(attempt->argv[attempt->first_word], passed) == 1)
+		words[3 + added + attempt->first_word] = passed;
 	return words;
 }
 
-/* In the child: becomes bwrap. */
-_Noreturn static void become(const struct start *start, char **words, const sigset_t *mask)
+/* In the child: becomes bwrap, or the run inside. */
+_Noreturn static void become(const struct start *start, const struct confinement *confinement,
+			     char **words, const sigset_t *mask)
 {
+	int error;
+
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)fcntl(start->list, F_SETFD, 0);
 	(void)fcntl(start->sockets[1], F_SETFD, 0);
 	(void)fcntl(start->standard_error, F_SETFD, 0);
 	(void)dup2(start->errors[1], STDERR_FILENO);
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
+	if (start->ruleset >= 0 && (error = landlock_enter(confinement, start->ruleset)) < 0) {
+		(void)dprintf(STDERR_FILENO, "Landlock: %s\n", strerror(-error));
+		_exit(EXIT_CODE_FAILED);
+	}
 	(void)execvp(words[0], words);
 	(void)dprintf(STDERR_FILENO, "%s: %s\n", words[0], strerror(errno));
 	_exit(EXIT_CODE_FAILED);
@@ -255,25 +268,31 @@ static bool receive(int socket, bool waits, struct report *ret_report, pid_t *re
 	return true;
 }
 
-/* bwrap ended before the run inside began. */
-static int explain(const struct start *start)
+/* It ended before the run inside began.  Returns EXIT_CODE_FAILED with a line, or NOT_HERE where another
+ * way may be tried. */
+static int explain(const struct start *start, struct attempt *attempt)
 {
 	char said[BWRAP_REASON_BYTES], reason[BWRAP_REASON_BYTES];
 	ssize_t got = read(start->errors[0], said, sizeof(said) - 1);
 
 	said[got < 0 ? 0 : got] = '\0';
 	said[strcspn(said, "\n")] = '\0';
-	enum bwrap_state state = bwrap_try(reason);
+	enum bwrap_state state = start->ruleset < 0 ? bwrap_try(reason) : BWRAP_WORKS;
+	if (state != BWRAP_WORKS && attempt->has_other) {
+		(void)snprintf(attempt->refusal, sizeof(attempt->refusal), "%s",
+			       said[0] ? said : "bwrap cannot be run");
+		return NOT_HERE;
+	}
 	if (state == BWRAP_WORKS)
 		message("--confine: the command is not started: %s",
-			said[0] ? said : "bwrap ended before it");
+			said[0] ? said : "it ended before it began");
 	else
 		message("--confine: not possible here: %s; the command is not started; %s",
 			said[0] ? said : "bwrap cannot be run", bwrap_remedy(state));
 	return EXIT_CODE_FAILED;
 }
 
-static int wait_for(struct start *start, pid_t child, const sigset_t *all, int *ret_signal)
+static int wait_for(struct start *start, struct attempt *attempt, pid_t child, const sigset_t *all)
 {
 	struct report report = { .signal = 0 };
 	pid_t inside = 0, sender;
@@ -283,16 +302,16 @@ static int wait_for(struct start *start, pid_t child, const sigset_t *all, int *
 		int status = run_wait(child, NULL, inside, all, NULL);
 		if (receive(start->sockets[0], false, &report, &sender) && report.signal > 0) {
 			terminal_restore();
-			*ret_signal = report.signal;
+			*attempt->ret_signal = report.signal;
 			return 128 + report.signal;
 		}
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	}
 	(void)waitpid(child, NULL, 0);
-	return explain(start);
+	return explain(start, attempt);
 }
 
-static int start_inner(struct start *start, char **words, int *ret_signal)
+static int start_inner(struct start *start, struct attempt *attempt, char **words)
 {
 	sigset_t all, mask;
 
@@ -301,7 +320,7 @@ static int start_inner(struct start *start, char **words, int *ret_signal)
 	(void)fflush(NULL);
 	pid_t child = fork();
 	if (child == 0)
-		become(start, words, &mask);
+		become(start, attempt->confinement, words, &mask);
 	(void)close(start->sockets[1]);
 	(void)close(start->errors[1]);
 	start->sockets[1] = start->errors[1] = -1;
@@ -309,65 +328,133 @@ static int start_inner(struct start *start, char **words, int *ret_signal)
 	if (child < 0)
 		message("cannot start the command: %s", strerror(errno));
 	else
-		code = wait_for(start, child, &all, ret_signal);
+		code = wait_for(start, attempt, child, &all);
 	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
 	return code;
 }
 
-/* With a confinement that can be held. */
-static int run_confinement(struct confinement *confinement, enum confine_set set, int argc,
-			   char **argv, int first_word, int *ret_signal)
+/* The words that are executed, by either way.  free() *ret_words. */
+static int make_words(struct start *start, const struct attempt *attempt, char **inner,
+		      char ***ret_words)
+{
+	*ret_words = NULL;
+	if (attempt->by == CONFINE_BY_BUBBLEWRAP)
+		return bwrap_words(attempt->confinement, inner, ret_words, &start->arguments);
+	start->ruleset = landlock_make(attempt->confinement);
+	return start->ruleset < 0 ? start->ruleset : 0;
+}
+
+/* With a confinement that can be held.  Returns NOT_HERE without a line, where it may be tried another way. */
+static int run_confinement(struct attempt *attempt)
 {
 	char program[PATH_MAX], descriptors[DESCRIPTORS_BYTES];
-	struct start start;
+	struct start start = { -1, { -1, -1 }, { -1, -1 }, -1, -1, -1 };
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	int code = EXIT_CODE_FAILED;
-	char **inner = NULL, **words = NULL;
+	char **inner = NULL, **words = NULL,
+	     **more = confined_options(attempt->config, attempt->confinement, attempt->by);
 
 	program[length < 0 ? 0 : length] = '\0';
-	int error = open_all(confinement, set, &start);
+	int error = more ? open_all(attempt, &start) : -ENOMEM;
 	if (error == 0) {
-		inner = inner_words(&start, argc, argv, first_word, program, descriptors);
-		error = inner ? bwrap_words(confinement, inner, &words, &start.arguments) : -ENOMEM;
+		inner = inner_words(&start, attempt, more, program, descriptors);
+		error = inner ? make_words(&start, attempt, inner, &words) : -ENOMEM;
 	}
 	if (error == -E2BIG)
 		message("--confine: %zu files and directories are more than bubblewrap takes; the "
 			"command is not started; say --confine=secrets, or name what may be read "
 			"by -c "
 			"confine.read=",
-			confinement->count);
-	else if (error < 0 || !words)
+			attempt->confinement->count);
+	else if (error < 0 || !inner)
 		message("--confine: the command is not started: %s", strerror(-error));
 	else
-		code = start_inner(&start, words, ret_signal);
+		code = start_inner(&start, attempt, words ? words : inner);
 	close_all(&start);
 	free(inner);
 	free(words);
+	confined_options_free(more);
 	return code;
+}
+
+/* Landlock, where it can be: it keeps nothing back in a writable directory.  bubblewrap: why that is not tried, or
+ * was not possible; BWRAP_WORKS: it was not asked for. */
+static int run_by_landlock(struct attempt *attempt, enum bwrap_state bubblewrap)
+{
+	const char *reason, *remedy = bubblewrap == BWRAP_WORKS ? "say -c confine.by=bubblewrap"
+								: bwrap_remedy(bubblewrap);
+	char first[PATH_MAX], why[BWRAP_REASON_BYTES + 32] = "";
+
+	if (bubblewrap == BWRAP_ABSENT)
+		(void)snprintf(why, sizeof(why), "there is no bwrap, and ");
+	else if (bubblewrap == BWRAP_REFUSED)
+		(void)snprintf(why, sizeof(why), "%s, and ", attempt->refusal);
+	if (!landlock_version(&reason)) {
+		message("--confine: not possible here: %s%s; the command is not started; %s", why,
+			reason, remedy);
+		return EXIT_CODE_FAILED;
+	}
+	size_t count = grants_take_writable(attempt->confinement, first);
+	if (count && attempt->by != CONFINE_BY_RULES) {
+		message("--confine: not possible here: %sLandlock cannot keep %s%s in a writable "
+			"directory; the command is not started; %s; or have rules keep these: -c "
+			"confine.by=rules",
+			why, first, count > 1 ? " and others" : "", remedy);
+		return EXIT_CODE_FAILED;
+	}
+	return run_confinement(attempt);
+}
+
+/* By what [confine] by says, one after the other. */
+static int run_attempts(struct attempt *attempt)
+{
+	enum confine_by by = attempt->by;
+	enum bwrap_state bubblewrap = BWRAP_WORKS;
+	char path[PATH_MAX];
+
+	if (by == CONFINE_BY_AUTO || by == CONFINE_BY_BUBBLEWRAP) {
+		bool is_there = executable_find("bwrap", path, sizeof(path)) == 0;
+		attempt->has_other = by == CONFINE_BY_AUTO;
+		attempt->by = CONFINE_BY_BUBBLEWRAP;
+		int code = is_there ? run_confinement(attempt) : NOT_HERE;
+		if (code != NOT_HERE)
+			return code;
+		bubblewrap = is_there ? BWRAP_REFUSED : BWRAP_ABSENT;
+		if (by == CONFINE_BY_BUBBLEWRAP) {
+			message("--confine: not possible here: there is no bwrap; the command is "
+				"not "
+				"started; %s",
+				bwrap_remedy(bubblewrap));
+			return EXIT_CODE_FAILED;
+		}
+		attempt->by = CONFINE_BY_LANDLOCK;
+	}
+	attempt->has_other = false;
+	return run_by_landlock(attempt, bubblewrap);
 }
 
 int confined_run(const struct config *config, int argc, char **argv, int first_word,
 		 int *ret_signal)
 {
 	struct confinement confinement = { .places = NULL };
-	char path[PATH_MAX];
+	struct attempt attempt = {
+		.config = config,
+		.confinement = &confinement,
+		.by = (enum confine_by)config_number(config, OPTION_confine_by),
+		.argc = argc,
+		.argv = argv,
+		.first_word = first_word,
+		.ret_signal = ret_signal,
+	};
 	int code = EXIT_CODE_FAILED;
 
 	*ret_signal = 0;
-	if (executable_find("bwrap", path, sizeof(path)) < 0) {
-		message("--confine: not possible here: there is no bwrap; the command is not "
-			"started; %s",
-			bwrap_remedy(BWRAP_ABSENT));
-		return code;
-	}
 	terminal_note();
 	int error = make_confinement(config, argv + first_word, &confinement);
 	if (error == 0)
 		error = check_inherited(&confinement);
 	if (error == 0)
-		code = run_confinement(&confinement,
-				       (enum confine_set)config_number(config, OPTION_confine_set),
-				       argc, argv, first_word, ret_signal);
+		code = run_attempts(&attempt);
 	else
 		message("%s; the command is not started",
 			confinement.problem[0] ? confinement.problem : strerror(-error));
@@ -390,51 +477,6 @@ static void report(int signal)
 	(void)send(inside.socket, &report, sizeof(report), MSG_NOSIGNAL);
 }
 
-/* Is a protected file out of reach?  Another one stands in its place. */
-static bool is_out_of_reach(const char *entry, const char **ret_path)
-{
-	unsigned long long device, inode;
-	int bytes = 0;
-	struct stat stat;
-
-	if (sscanf(entry, "%llu %llu %n", &device, &inode, &bytes) != 2 || bytes == 0)
-		return false;
-	*ret_path = entry + bytes;
-	return lstat(*ret_path, &stat) < 0 || stat.st_dev != device || stat.st_ino != inode;
-}
-
-/* Reads the list, and checks each file of it. */
-static bool check_list(int list)
-{
-	char *entry = NULL;
-	size_t capacity = 0, count = 0, closed = 0;
-	int set = 0, shares_network = 0;
-	FILE *file = fdopen(list, "r");
-	bool holds = file && getdelim(&entry, &capacity, '\0', file) > 0 &&
-		     sscanf(entry, "%d %d %zu %zu", &set, &shares_network, &count, &closed) == 4 &&
-		     set > CONFINE_SET_OFF && set <= CONFINE_SET_ISOLATED;
-	size_t left = count + closed;
-
-	for (; holds && left > 0 && getdelim(&entry, &capacity, '\0', file) > 0; left--) {
-		const char *path = "a protected file";
-		holds = is_out_of_reach(entry, &path);
-		if (!holds)
-			message("--confine: %s is in reach, where it ought not to be; the command "
-				"is "
-				"not started",
-				path);
-	}
-	if (file)
-		(void)fclose(file);
-	free(entry);
-	if (holds)
-		(void)snprintf(inside.text, sizeof(inside.text),
-			       "confined (%s): %zu protected files and directories out of reach%s",
-			       option_at(OPTION_confine_set)->choices[set], count,
-			       shares_network ? "" : ", no network");
-	return holds && left == 0;
-}
-
 bool confined_enter(const char *descriptors)
 {
 	int list, standard_error;
@@ -449,7 +491,7 @@ bool confined_enter(const char *descriptors)
 	inside.is_inside = true;
 	/* Whatever is reported from here on is this process's own: bwrap did its part. */
 	report(0);
-	return check_list(list);
+	return confined_check_list(list, inside.text);
 }
 
 bool confined_is_inside(void)

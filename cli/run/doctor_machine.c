@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/confine/bwrap.h"
+#include "cli/confine/landlock.h"
 #include "cli/enable/enabled.h"
 #include "cli/enable/enabled_state.h"
 #include "cli/run/outlive.h"
@@ -100,6 +101,7 @@ static void check_supervisor(struct doctor *doctor)
 static void check_confinement(struct doctor *doctor)
 {
 	char reason[BWRAP_REASON_BYTES];
+	const char *no_landlock;
 	enum bwrap_state state = bwrap_try(reason);
 
 	if (state == BWRAP_WORKS)
@@ -108,10 +110,17 @@ static void check_confinement(struct doctor *doctor)
 				   ? "mount namespace, of root's capabilities those for files "
 				     "of others"
 				   : "user and mount namespace, no capabilities");
+	else if (landlock_version(&no_landlock))
+		doctor_add(doctor, LEVEL_WARN, "confine", bwrap_remedy(state),
+			   "by Landlock %d alone (%s): files that are protected in a writable "
+			   "directory cannot be kept, a run with --confine does not start where "
+			   "there are some; -c confine.by=rules has rules keep these",
+			   landlock_version(&no_landlock),
+			   state == BWRAP_ABSENT ? "there is no bwrap" : reason);
 	else
 		doctor_add(doctor, LEVEL_WARN, "confine", bwrap_remedy(state),
-			   "not possible, a run with --confine does not start: %s",
-			   state == BWRAP_ABSENT ? "there is no bwrap" : reason);
+			   "not possible, a run with --confine does not start: %s, and %s",
+			   state == BWRAP_ABSENT ? "there is no bwrap" : reason, no_landlock);
 }
 
 /* Agents of which each start is to be wrapped. */

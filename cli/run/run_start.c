@@ -200,6 +200,7 @@ static bool start_supervised(struct creation *creation, struct supervised *ret_s
 		.journal = &creation->recording->journal,
 		.context = *creation->context,
 		.has_library = creation->preloads,
+		.is_strict = creation->via->must_supervise,
 		.at_exec = creation->via->at_exec,
 		.announce = announce,
 		.become = become,

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/confine/landlock.h"
 #include "shim/start/compat.h"
 #include "shim/start/filter.h"
 #include "shim/supervise/supervisor.h"
@@ -72,7 +73,10 @@ _Noreturn static void run_command(const struct supervised_start *start, uint64_t
 	char go;
 
 	ready.process = start->announce(start->data);
-	int listener = filter_install(mark, &ready.no_new_privs);
+	/* Where the kernel can: other processes may have read what is denied. */
+	if (start->is_strict)
+		(void)landlock_leave_others();
+	int listener = filter_install(mark, start->is_strict, &ready.no_new_privs);
 	if (listener < 0)
 		ready.error = listener;
 	send_ready(socket, &ready, listener);
@@ -255,6 +259,7 @@ static struct supervision supervision_of(const struct supervised_start *start,
 		.directory = start->directory,
 		.journal = start->journal,
 		.has_library = start->has_library,
+		.is_strict = start->is_strict,
 		.report = report_line,
 		.data = teller,
 	};

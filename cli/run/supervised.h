@@ -28,6 +28,7 @@ struct supervised_start {
 	struct journal *journal;
 	struct context context; /* of the command, as it is announced */
 	bool has_library;       /* the library is preloaded too */
+	bool is_strict;         /* what cannot be judged is refused: a rule is to hold */
 	bool at_exec;           /* programs are supervised that ask for it, the command too */
 	/* In the command's process: announces the command.  Then, below the filter unless at_exec:
 	 * becomes it, or ends. */

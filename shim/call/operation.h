@@ -147,6 +147,7 @@ enum system_call_trap {
 	TRAP_ALWAYS,
 	TRAP_BY_FLAGS, /* of open(2) */
 	TRAP_DENIED,   /* answered ENOSYS */
+	TRAP_STRICTLY, /* likewise, where the filter is strict */
 };
 
 enum { NO_PLACE = -1 };

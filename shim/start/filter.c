@@ -13,7 +13,13 @@
 
 enum { X32_BIT = 0x40000000 }; /* x32 calls have the architecture of x86-64 (linux/unistd.h) */
 
-enum { COUNT_NEVER = 0, COUNT_ALWAYS = 1, COUNT_BY_FLAGS = 1, COUNT_DENIED = 1 };
+enum {
+	COUNT_NEVER = 0,
+	COUNT_ALWAYS = 1,
+	COUNT_BY_FLAGS = 1,
+	COUNT_DENIED = 1,
+	COUNT_STRICTLY = 1
+};
 
 enum {
 	CALLS_MAX = 0 /* as many as are trapped */
@@ -58,13 +64,14 @@ static void emit_flags(struct sock_filter *program, unsigned *at, unsigned argum
 }
 
 /* Finds the trapped calls, by their numbers.  Returns how many there are. */
-static unsigned sort_trapped(const struct system_call **ret_calls)
+static unsigned sort_trapped(bool is_strict, const struct system_call **ret_calls)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < SYSTEM_CALL_COUNT; i++) {
 		unsigned at = count;
-		if (SYSTEM_CALLS[i].trap == TRAP_NEVER)
+		if (SYSTEM_CALLS[i].trap == TRAP_NEVER ||
+		    (SYSTEM_CALLS[i].trap == TRAP_STRICTLY && !is_strict))
 			continue;
 		for (; at > 0 && ret_calls[at - 1]->number > SYSTEM_CALLS[i].number; at--)
 			ret_calls[at] = ret_calls[at - 1];
@@ -122,26 +129,26 @@ static void emit_search(struct sock_filter *program, unsigned *at,
 
 /* The program, whose sections lie at known places:
  *
- *	head     another architecture, x32: pass
+ *	head     another architecture, x32: pass; where it is strict: deny
  *	calls    searched by number, to one of the sections below; else pass
  *	second   flags of open(2) in the second argument
  *	third    ... in the third
  *	trap     the mark: pass, else notify
  *	deny, pass
  */
-static unsigned build(struct sock_filter *program, uint64_t mark)
+static unsigned build(struct sock_filter *program, uint64_t mark, bool is_strict)
 {
 	const struct system_call *calls[CALLS_MAX];
-	const unsigned count = sort_trapped(calls), second = HEAD + search_length(count),
+	const unsigned count = sort_trapped(is_strict, calls), second = HEAD + search_length(count),
 		       third = second + FLAGS, trap = third + FLAGS, deny = trap + TAIL - 2,
-		       pass = trap + TAIL - 1;
+		       pass = trap + TAIL - 1, foreign = is_strict ? deny : pass;
 	const struct sections sections = { second, third, trap, deny, pass };
 	unsigned at = 0;
 
 	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, COMPAT_AUDIT_ARCH, 0, pass - (at + 1));
+	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, COMPAT_AUDIT_ARCH, 0, foreign - (at + 1));
 	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	emit(program, &at, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, pass - (at + 1), 0);
+	emit(program, &at, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, foreign - (at + 1), 0);
 	emit_search(program, &at, calls, count, &sections);
 	emit_flags(program, &at, 1, trap, pass);
 	emit_flags(program, &at, 2, trap, pass);
@@ -159,10 +166,10 @@ static unsigned build(struct sock_filter *program, uint64_t mark)
 	return at;
 }
 
-int filter_install(uint64_t mark, bool *ret_no_new_privs)
+int filter_install(uint64_t mark, bool is_strict, bool *ret_no_new_privs)
 {
 	struct sock_filter program[PROGRAM_MAX];
-	struct sock_fprog filter = { .len = (unsigned short)build(program, mark),
+	struct sock_fprog filter = { .len = (unsigned short)build(program, mark, is_strict),
 				     .filter = program };
 	const unsigned long FLAGS_BY_AGE[] = {
 		SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,

@@ -236,7 +236,7 @@ static enum mechanism install(const struct request_start *start, int fd,
 					    .process = start->process };
 	bool no_new_privs = false;
 
-	int listener = filter_install(ready->mark, &no_new_privs);
+	int listener = filter_install(ready->mark, false, &no_new_privs);
 	message.error = listener < 0 ? listener : 0;
 	message.no_new_privs = no_new_privs;
 	send_listener(fd, &message, listener);

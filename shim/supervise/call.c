@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shim/supervise/directory.h"
+#include "shim/supervise/foreign.h"
 #include "shim/supervise/guarded.h"
 #include "shim/supervise/handshake.h"
 #include "shim/supervise/keeping.h"
@@ -112,6 +113,8 @@ static struct verdict judge_exec(const struct trapped *trapped)
 		target_inspect_library(trapped->targets, target);
 	int error = by_library || is_spared ? 0
 					    : policy_rules(trapped, RULE_EXEC, &name.named, true);
+	if (error == 0 && is_there && foreign_refuses(supervision, target, &name.named))
+		error = -EACCES;
 	if (error < 0)
 		return verdict_fail(error);
 	/* Programs that are many start themselves so; their own name tells more. */

@@ -180,5 +180,8 @@ int resolve_file(const struct target *target, const struct named *named, bool fo
 {
 	int fd = resolve_name(target, named, follows);
 
-	return fd == -ELOOP || fd == -EXDEV ? walk_along(target, named, follows) : fd;
+	/* `self` leads nowhere in the /proc of a namespace that we are not in. */
+	bool is_other_self = fd == -ENOENT && target_is_elsewhere(target);
+	return fd == -ELOOP || fd == -EXDEV || is_other_self ? walk_along(target, named, follows)
+							     : fd;
 }

@@ -83,6 +83,7 @@ struct supervision {
 	const char *directory;   /* that the segment lies in; NULL: none */
 	struct journal *journal; /* NULL, or not mapped: nothing is recorded */
 	bool has_library;        /* the library is preloaded, too */
+	bool is_strict;          /* what cannot be judged is refused: a rule is to hold */
 	pid_t command;           /* the run's own, a child of this process; 0: not known */
 
 	/* Called before a change, in one of several threads.  Returns 0, or a negative errno that

@@ -224,7 +224,7 @@ int supervise_supported(void)
 		bool promised;
 		/* Here too: a filter that forbids seccomp(2) may kill for it. */
 		int error = notify_read_sizes(&call_bytes);
-		int listener = error < 0 ? error : filter_install(0, &promised);
+		int listener = error < 0 ? error : filter_install(0, false, &promised);
 		int failed = listener < 0 ? -listener : 0;
 		/* Adding and answering in one step came with 5.14: before, the flag is not
 		 * known. */

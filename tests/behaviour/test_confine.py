@@ -264,7 +264,7 @@ class NotPossible(Confined):
     def test_refused(self):
         """The kernel does not let it, as bwrap says."""
         path = self.programs(bwrap="[ $1 != --version ] || { echo bubblewrap 0; exit; }\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
-        self.not_started(path, "No permissions to create a new namespace", "not started", "allow user namespaces")
+        self.not_started(path, "No permissions to create a new namespace", "Landlock", "not started", "allow user namespaces")
 
     def test_does_nothing(self):
         """A bwrap that starts the command without confining it."""

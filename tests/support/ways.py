@@ -11,8 +11,10 @@ A way is a shell command in a directory of its own, which has
     hard, soft, ld  a hard link and a symbolic link to .env, and a link to d, made before the run
 
 It has read the file where `SECRET=...` is on its standard output. $R is tests/programs/helpers/reads_by, $S the same static.
-$PID is a program outside of the run that has the file open as $FD, and its bytes at $ADDRESS; $SOCKET hands out such a descriptor.
+$PID is a program outside of the run that has the file open as $FD, mapped as $MAPPED of its /proc/PID/map_files, and its bytes at $ADDRESS; $SOCKET
+hands out such a descriptor, $READER the bytes.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -34,7 +36,9 @@ COLUMNS = {
     "rules, preload": ["--via", "preload", "--best-effort"],
     "rules, both": ["--via", "both"],
     "confine": ["--confine"],
+    "confine, Landlock": ["--confine", "-c", "confine.by=rules"],
 }
+OPENAT = 257 if os.uname().machine == "x86_64" else 56
 NAMESPACES = "unshare -Urm --propagation private"
 
 # KEY, what the page says, the command, the program that it needs
@@ -135,26 +139,65 @@ WAYS = [
     ("race-texts", "an argument changed after the check", "ln -s .env ab; ln -s decoy cd; $R race-of-texts ab cd"),
     ("race-texts-static", "an argument changed after the check, by a static program", "ln -s .env ab; ln -s decoy cd; $S race-of-texts ab cd"),
 ]
+WAYS += [
+    ("cpp", "the C preprocessor (`#include`)", "cc -E -P -include hard - < /dev/null", "cc"),
+    ("make", "a makefile that includes it", "printf 'include hard\\n$(info SECRET=$(SECRET))\\nall:;@:\\n' > Makefile; make -s", "make"),
+    ("diff", "`diff`", "diff /dev/null hard"),
+    ("git-diff", "`git diff --no-index`", "git diff --no-index /dev/null hard", "git"),
+    ("xargs", "`xargs -a`", "xargs -a hard echo"),
+    ("error", "an error message (`date -f`)", "date -f hard 2>&1"),
+    ("sqlite", "SQLite's readfile()", "sqlite3 :memory: \"select readfile('hard')\"", "sqlite3"),
+    ("trace", "run as a script (`sh -x`)", "sh -x hard 2>&1"),
+    ("busybox-shell", "a static shell's `read`", "busybox sh -c 'read x < hard; echo $x'", "busybox"),
+    ("ctypes", "a system call by Python's ctypes", "python3 -c 'import ctypes, os; print(os.read(ctypes.CDLL(None).syscall(" + str(OPENAT) + ", -100, b\"hard\", 0), 99).decode())'"),
+    ("unset", "`LD_PRELOAD` unset", "env -u LD_PRELOAD python3 -c 'print(open(\"hard\").read())'"),
+    ("overridden", "`LD_PRELOAD` set to another one", "LD_PRELOAD=libm.so.6 cat hard"),
+    ("gdb", "a debugger", "gdb -batch -nx -ex 'python print(open(\"hard\").read())'", "gdb"),
+    ("debugged", "a program below a debugger", "gdb -batch -nx -ex run --args cat hard", "gdb"),
+    ("traced", "a static program below strace(1)", "strace -o /dev/null $S open hard", "strace"),
+    ("gcore", "a core of a program outside (`gcore`)", "gcore -o c $PID > /dev/null; tr -d '\\0' < c.$PID", "gcore"),
+    ("splice-static", "splice(2), by a static program", "$S splice hard"),
+    ("tree", "open_tree(2), reopened", "$R tree hard"),
+    ("tree-static", "open_tree(2), reopened by a static program", "$S tree hard"),
+    ("thread-static", "another thread of a static program", "$S thread hard"),
+    ("shared-static", "a child that shares the descriptors of a static program", "$S shared-descriptors hard"),
+    ("map-files", "/proc/PID/map_files of a program outside", "cat /proc/$PID/map_files/$MAPPED"),
+    ("map-files-static", "/proc/PID/map_files by a static program, of a program outside", "$S open /proc/$PID/map_files/$MAPPED"),
+    ("asked", "a program outside that reads it when asked, as Docker, tmux or systemd would", "python3 -c 'import socket, sys; s = socket.socket(1); s.connect(sys.argv[1]); print(s.recv(99).decode())' $READER"),
+    ("nsenter", "the mounts of a program outside (`nsenter`)", "nsenter -m -t $PID cat $PWD/hard"),
+]
 INHERITED = {"inherited", "inherited-mapping"}  # need a run of their own, which is handed the descriptor
 HELPERS = BUILD / "tests/programs/helpers"
 
 # Outside of the run: has the file, hands it out, makes another one when it is asked to.
 HOLDER = r'''
-import array, ctypes, os, socket, sys, time
-ways, where = sys.argv[1:3]
+import array, ctypes, mmap, os, socket, sys, time
+ways, where, reader = sys.argv[1:4]
 fd = os.open(os.path.join(ways, "other-fd", ".env"), os.O_RDONLY)
 memory = ctypes.create_string_buffer(os.pread(fd, 256, 0), 256)
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(where)
-listener.listen(8)
-listener.settimeout(0.02)
-print(fd, ctypes.addressof(memory), flush=True)
+mapping = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+with open("/proc/self/maps") as maps:
+    mapped = next(line.split()[0] for line in maps if line.rstrip().endswith("/other-fd/.env"))
+def listen(path):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(8)
+    listener.settimeout(0.02)
+    return listener
+listener, listener_of_bytes = listen(where), listen(reader)
+print(fd, ctypes.addressof(memory), "-".join("%x" % int(part, 16) for part in mapped.split("-")), flush=True)
 late = os.path.join(ways, "late")
 while True:
     if os.path.exists(late + "/please") and not os.path.exists(late + "/other"):
         with open(late + "/.env", "wb") as file:
             file.write(memory.value)
         os.link(late + "/.env", late + "/other")
+    try:
+        client, _ = listener_of_bytes.accept()
+        client.sendall(memory.value)
+        client.close()
+    except TimeoutError:
+        pass
     try:
         client, _ = listener.accept()
     except TimeoutError:
@@ -239,10 +282,11 @@ class Trial:
         return ["setpriv", "--reuid", str(self.user), "--regid", str(self.user), "--clear-groups"]
 
     def hold(self):
-        holder = subprocess.Popen([*self.as_user(), sys.executable, "-c", HOLDER, self.workspace, self.directory / "socket"],
+        holder = subprocess.Popen([*self.as_user(), sys.executable, "-c", HOLDER, self.workspace, self.directory / "socket", self.directory / "reader"],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=self.environment)
-        fd, address = holder.stdout.readline().decode().split()
-        self.environment.update(PID=str(holder.pid), FD=fd, ADDRESS=address, SOCKET=str(self.directory / "socket"))
+        fd, address, mapped = holder.stdout.readline().decode().split()
+        self.environment.update(PID=str(holder.pid), FD=fd, ADDRESS=address, MAPPED=mapped, SOCKET=str(self.directory / "socket"),
+                                READER=str(self.directory / "reader"))
         return holder
 
     def possible(self, way):
@@ -250,7 +294,7 @@ class Trial:
         need = way[3] if len(way) > 3 else None
         return not need or need in self.programs or shutil.which(need, path=self.environment["PATH"]) is not None
 
-    def run(self, options, keys, pass_fds=()):
+    def run(self, options, keys, handed_on=None):
         chosen = [way for way in WAYS if way[0] in keys and self.possible(way)]
         for key, _, command, *_ in chosen:
             (self.out / f"{key}.sh").write_text(command + "\n")
@@ -258,8 +302,10 @@ class Trial:
         (self.out / "driver").write_text(DRIVER)
         run = [SEEN, "run", "--quiet", "--rules", "secrets:deny", *options, "--"] if options is not None else []
         command = [*run, "bash", self.out / "driver", self.out / "keys"]
+        if handed_on is not None:
+            command = ["bash", "-c", 'exec 9<&"$0" && eval "exec $0<&-" && exec "$@"', str(handed_on), *command]
         done = subprocess.run([*self.as_user(), *command], cwd=self.workspace, env=self.environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=pass_fds, timeout=500)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=() if handed_on is None else (handed_on,), timeout=500)
         found = {}
         for way in chosen:
             out = self.out / f"{way[0]}.out"
@@ -271,13 +317,8 @@ class Trial:
         found, done = self.run(options, {way[0] for way in WAYS} - INHERITED - set(skipped))
         if done.returncode:
             raise RuntimeError(done.stdout.decode())
-        fd = os.open(self.workspace / "inherited/.env", os.O_RDONLY)
-        os.dup2(fd, 9)
-        os.close(fd)
-        try:
-            found.update(self.run(options, INHERITED, pass_fds=(9,))[0])
-        finally:
-            os.close(9)
+        with open(self.workspace / "inherited/.env", "rb") as file:
+            found.update(self.run(options, INHERITED, handed_on=file.fileno())[0])
         return found
 
     def close(self):
@@ -303,6 +344,12 @@ def measure(column, tried=None, skipped=()):
         finally:
             trial.close()
     return found
+
+
+def measure_all(tried=None, skipped=()):
+    """{column: measure()} of all columns, beside each other: their ways wait most of the time."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return dict(zip(COLUMNS, pool.map(lambda column: measure(column, tried, skipped), COLUMNS)))
 
 
 def cell(results):
@@ -338,7 +385,7 @@ def on_page(text):
 
 def main():
     text = PAGE.read_text()
-    made = table({column: measure(column) for column in COLUMNS})
+    made = table(measure_all())
     wanted = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: BEGIN + made + END, text, flags=re.S)
     if "--fix" in sys.argv[1:]:
         PAGE.write_text(wanted)

@@ -12,6 +12,8 @@
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@
 extern char **environ;
 
 static const char SECRET[] = "SECRET=";
+static char shared_path[PATH_MAX];
 
 static int print(const char *bytes, ssize_t count)
 {
@@ -247,6 +250,64 @@ static int by_clone(char **words)
 	return ioctl(copy, FICLONE, open(words[0], O_RDONLY)) == 0 ? print_descriptor(copy) : 1;
 }
 
+static int by_splice(char **words)
+{
+	int ends[2];
+	char bytes[4096];
+
+	if (pipe(ends) < 0 || splice(open(words[0], O_RDONLY), NULL, ends[1], NULL, 4096, 0) < 0)
+		return 1;
+	return print(bytes, read(ends[0], bytes, sizeof(bytes)));
+}
+
+/* Linux 5.2: a place, by a call that opens nothing. */
+static int by_tree(char **words)
+{
+	char link[64];
+	int fd = (int)syscall(SYS_open_tree, AT_FDCWD, words[0], 0);
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return fd < 0 ? 1 : print_descriptor(open(link, O_RDONLY));
+}
+
+static void *open_in_thread(void *data)
+{
+	return (void *)(intptr_t)open(data, O_RDONLY);
+}
+
+static int by_thread(char **words)
+{
+	pthread_t thread;
+	void *fd;
+
+	if (pthread_create(&thread, NULL, open_in_thread, words[0]) != 0 ||
+	    pthread_join(thread, &fd) != 0)
+		return 1;
+	return print_descriptor((int)(intptr_t)fd);
+}
+
+static int open_for_parent(void *data)
+{
+	int *fd = data;
+
+	*fd = open(shared_path, O_RDONLY);
+	return 0;
+}
+
+/* A child opens it, and its descriptors are this process's. */
+static int by_shared_descriptors(char **words)
+{
+	static char stack[65536];
+	int fd = -1;
+
+	(void)snprintf(shared_path, sizeof(shared_path), "%s", words[0]);
+	pid_t pid = clone(open_for_parent, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD,
+			  &fd);
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		return 1;
+	return print_descriptor(fd);
+}
+
 static int by_exchange(char **words)
 {
 	if (syscall(SYS_renameat2, AT_FDCWD, words[0], AT_FDCWD, words[1], RENAME_EXCHANGE) < 0)
@@ -349,7 +410,6 @@ static int by_tracing(char **words)
 
 static volatile int is_over;
 static char *const *racing;
-static char shared_path[PATH_MAX];
 
 /* A name that is a link, now to one file and now to the other: FILE DECOY NAME. */
 static void *swap_links(void *data)
@@ -417,6 +477,10 @@ static const struct {
 	{ "open", by_open },
 	{ "update", by_update },
 	{ "stream", by_stream },
+	{ "splice", by_splice },
+	{ "tree", by_tree },
+	{ "thread", by_thread },
+	{ "shared-descriptors", by_shared_descriptors },
 	{ "syscall", by_syscall },
 	{ "instruction", by_instruction },
 	{ "32-bit-call", by_32_bit_call },

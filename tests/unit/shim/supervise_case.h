@@ -215,7 +215,7 @@ static inline void start_player(void)
 		board->process = process_announce(&world.segment, SUBJECT_SELF, &context,
 						  (struct process_ref){ 0, 0 }, getpid(), self,
 						  (char *const *)(uintptr_t)words, ticket);
-		board->listener = filter_install(0, &board->promised);
+		board->listener = filter_install(0, false, &board->promised);
 		(void)sys_write(ready[1], "", 1);
 		if (sys_read(go[0], &byte, 1) == 1)
 			(void)execv(self, (char *const *)(uintptr_t)words);

@@ -472,7 +472,7 @@ static int killed_behind(int step)
 	hear_ready(fd, &ready);
 	if (step == 0)
 		kill_serving();
-	int listener = filter_install(ready.mark, &promised);
+	int listener = filter_install(ready.mark, false, &promised);
 	must(listener >= 0);
 	if (step == 1)
 		kill_serving();

@@ -1,0 +1,62 @@
+/* Programs of the other architecture: see foreign.h. */
+#include "shim/supervise/foreign.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/supervise/memory.h"
+#include "shim/supervise/message.h"
+#include "shim/supervise/resolve_links.h"
+#include "tracker/path/path.h"
+
+/* Would the kernel run it by itself, by the calls of another architecture? */
+static bool is_foreign(int fd)
+{
+	Elf32_Ehdr head; /* begins as Elf64_Ehdr does */
+
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+#if defined(__x86_64__)
+	return head.e_machine == EM_386 ||
+	       (head.e_machine == EM_X86_64 && head.e_ident[EI_CLASS] == ELFCLASS32);
+#else
+	return head.e_machine == EM_ARM;
+#endif
+}
+
+static bool names_foreign(const struct target *target, const struct named *named)
+{
+	if (!inspection_start())
+		return false;
+	int fd = resolve_file(target, named, true);
+	if (fd >= 0)
+		fd = resolve_open(fd);
+	bool found = fd >= 0 && is_foreign(fd);
+	if (fd >= 0)
+		(void)close(fd);
+	inspection_finish();
+	return found;
+}
+
+bool foreign_refuses(const struct supervision *supervision, const struct target *target,
+		     const struct named *named)
+{
+	char line[2 * SEGMENT_PATH_BYTES], name[SEGMENT_PATH_BYTES];
+
+	if (!supervision->is_strict || !names_foreign(target, named))
+		return false;
+	if (path_escape(named->path, name, sizeof(name)) < 0)
+		name[0] = '\0';
+	(void)snprintf(line, sizeof(line),
+		       "seen: %s is not started: a rule denies, and would not hold for a 32-bit "
+		       "program\n",
+		       name[0] ? name : "a program");
+	if (message_line(supervision, target, line, strlen(line)) || !supervision->report)
+		return true;
+	line[strlen(line) - 1] = '\0';
+	supervision->report(supervision->data, line + strlen("seen: "));
+	return true;
+}
