@@ -42,6 +42,7 @@ class Agent:
     instructions = ()  # names of instruction files that it gives to the model by itself
     own_words = {}  # by kind of row: how its own answer begins that stands in place of seen's
     proves = False  # its transcript proves, after a resume, what its own read tool gave
+    grep = "grep"  # the system's, in a command of its shell
     announces = True  # its hook says which command its shell tool is about to run
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
@@ -178,6 +179,7 @@ trust_level = "trusted"
 
 class Claude(Agent):
     name = "claude"
+    grep = "command grep"  # its shell has a function of that name, which runs a program in its own executable
     own_words = {"notice": "Wasted call \u2014 file unchanged since your last Read.", "stale": "<tool_use_error>File has been modified since read",
                  "unread": "<tool_use_error>File has not been read yet."}
     instructions = ("CLAUDE.md",)

@@ -118,11 +118,12 @@ def search_rows():
             Row("the search after a change", "more found", *found, outsider="echo 'found more of a file' >> found.txt")]
 
 
-def command_rows():
+def command_rows(agent):
     """By its shell, in other words."""
-    return [Row("a command", "searched", "shell", "grep -rn 'found .* of a file' found.txt; sleep 0.6", more="found yet more"),
-            Row("the command in other words", "reworded", "shell", "grep --line-number -r -e 'found .* of a file' -- found.txt; sleep 0.6"),
-            Row("in other words after a change", "more found", "shell", "grep -nr 'found .* of a file' found.txt; sleep 0.6", more="found yet more",
+    grep = agent.grep
+    return [Row("a command", "searched", "shell", f"{grep} -rn 'found .* of a file' found.txt; sleep 0.6", more="found yet more"),
+            Row("the command in other words", "reworded", "shell", f"{grep} --line-number -r -e 'found .* of a file' -- found.txt; sleep 0.6"),
+            Row("in other words after a change", "more found", "shell", f"{grep} -nr 'found .* of a file' found.txt; sleep 0.6", more="found yet more",
                 outsider="echo 'found yet more of a file' >> found.txt")]
 
 
@@ -154,7 +155,7 @@ class Answered(Play):
         self.rows = [row for row in (shell_rows() if agent_of(spec).reads_by_shell else rows()) if agent_of(spec).rewrites or row.operation[0] != "write"]
         if hasattr(agent_of(spec), "search"):
             self.rows += search_rows()
-        self.rows += command_rows() + git_rows(agent_of(spec))
+        self.rows += command_rows(agent_of(spec)) + git_rows(agent_of(spec))
         for row in self.rows:
             if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
                 row.text = None

@@ -274,6 +274,17 @@ class Changed(GitTest):
             "alternates": lambda: write(".git/objects/info/alternates", os.fsencode(self.session.environment["HOME"]) + b"\n"), "repository within": lambda: subprocess.run(["git", "init", "-q", path("src/in")], check=True),
         }
 
+    @unittest.skipIf(os.geteuid(), "another's files are root's to give away")
+    def test_owner(self):
+        """git reads no repository of another user's."""
+        for path in (self.session.workspace, self.session.path(".git")):
+            with self.subTest(path=path):
+                self.forget()
+                self.remember("git diff")
+                os.chown(path, 65534, 65534)
+                self.assertEqual(self.shell("git diff"), b"")
+                os.chown(path, 0, 0)
+
     def global_ignore(self):
         directory = os.path.join(self.session.environment["HOME"], ".config/git")
         os.makedirs(directory, exist_ok=True)

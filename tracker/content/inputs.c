@@ -96,6 +96,23 @@ static uint64_t type_of(int directory, const char *name, int flags)
 							       : ENTRY_UNKNOWN;
 }
 
+/* Of a name, and of what it leads to. */
+static struct version owner_of(const char *path)
+{
+	struct version_stream stream;
+
+	version_stream_init(&stream);
+	for (int follows = 0; follows < 2; follows++) {
+		struct stat stat = { .st_mode = 0 };
+		int error = sys_fstatat(AT_FDCWD, path, &stat, follows ? 0 : AT_SYMLINK_NOFOLLOW);
+		uint64_t words[] = { (uint64_t)-error, stat.st_mode, stat.st_uid, stat.st_gid };
+		if (error < 0)
+			words[1] = words[2] = words[3] = 0;
+		version_stream_add(&stream, words, sizeof(words));
+	}
+	return version_stream_finish(&stream);
+}
+
 /* Entries that a program may print, in the order in which it gets them.  ret_count: of those that
  * were inspected. */
 static int hash_entries(int directory, const struct input *input, uint64_t now_ns,
@@ -223,6 +240,9 @@ static int read_input(const char *path, int fd, const struct stat *known, uint64
 			.low = type_of(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW),
 			.high = type_of(AT_FDCWD, path, 0),
 		};
+		return 0;
+	case INPUT_OWNER:
+		input->version = owner_of(path);
 		return 0;
 	case INPUT_NAMES:
 	case INPUT_DETAILS:
@@ -360,7 +380,8 @@ bool inputs_are_same(const struct inputs *inputs, bool by_content)
 		uint32_t count;
 		if (input->kind == INPUT_COMMAND)
 			continue;
-		if (!by_content && input->kind != INPUT_ABSENT && input->kind != INPUT_TYPE) {
+		if (!by_content && input->kind != INPUT_ABSENT && input->kind != INPUT_TYPE &&
+		    input->kind != INPUT_OWNER) {
 			if (!has_same_stamp(input, path))
 				return false;
 			continue;

@@ -32,6 +32,7 @@ enum input_kind {
 	INPUT_NAMES,   /* a directory's entries: names and types, as they come */
 	INPUT_DETAILS, /* and what lstat(2) returns for each */
 	INPUT_WORD,    /* what lstat(2) and stat(2) return for a name, or that there is none */
+	INPUT_OWNER,   /* what a name is, as TYPE; whose, and its mode */
 	INPUT_COMMAND, /* none: the command itself stands for the path (inputs_add_command()) */
 	INPUT_KINDS,
 };

@@ -45,8 +45,8 @@ enum input_kind reader_git_asked_as(const char *path)
 	struct stat stat;
 	bool is_directory = sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
 			    S_ISDIR(stat.st_mode);
-	/* The lock of an index changes its directory's time. */
-	return is_directory ? INPUT_TYPE : INPUT_WORD;
+	/* The lock of an index changes its directory's time.  git refuses what others own. */
+	return is_directory ? INPUT_OWNER : INPUT_WORD;
 }
 
 /* ---- objects ---- */
