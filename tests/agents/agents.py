@@ -224,6 +224,7 @@ class Claude(Agent):
 
 class Gemini(Agent):
     name = "gemini"
+    announces = False  # its shell has GIT_EXTERNAL_DIFF set, to nothing: git diff fails, and no git command is answered
     instructions = ("GEMINI.md",)
     package = "@google/gemini-cli"
     profiles = ("gemini-cli",)

@@ -61,7 +61,7 @@ class Row:
         if self.kind == "repeated":
             return None if given.lstrip().startswith(REPEATED) else f"given: {given[:300]!r}"
         if self.kind == "compared":
-            right = self.more in given and "diff --git" in given and "[Command already run" not in given
+            right = self.more in given and "On branch" in given and "[Command already run" not in given
             return None if right else f"given: {given[:300]!r}"
         if self.kind in ("searched", "more found"):
             has_more = self.more in given
@@ -129,10 +129,10 @@ def command_rows(agent):
 
 def git_rows(agent):
     """By its shell: git's commands are answered where the agent's hook announces what its shell tool runs."""
-    diff = ("shell", "git diff HEAD; sleep 0.6")
+    status = ("shell", "git status; sleep 0.6")
     return [Row("git, so that its index is up to date", "done", "shell", "sleep 1.1; git add .; git status > /dev/null; sleep 0.6; echo done"),
-            Row("git", "compared", *diff, more="own.txt"), Row("git again", "repeated" if agent.announces else "compared", *diff, more="own.txt"),
-            Row("git after a change", "compared", *diff, more="found at last", outsider="echo 'found at last' >> found.txt")]
+            Row("git", "compared", *status, more="own.txt"), Row("git again", "repeated" if agent.announces else "compared", *status, more="own.txt"),
+            Row("git after a change", "compared", *status, more="found_at_last", outsider="touch found_at_last")]
 
 
 def shell_rows():
