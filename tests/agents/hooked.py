@@ -20,7 +20,7 @@ from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, 
 TEXT = "".join(f"line {i} of a file that is read again\n" for i in range(60))
 NOTICE = "[File previously read: "
 FULL_TOKENS = 300000  # more than any of these agents' windows
-LIMIT_S = 180  # on a busy machine
+LIMIT_S = 300  # on a busy machine
 SUMMARY = "<summary>All was read.</summary>"
 # What agents ask for a summary with; asks without tools are such, too.
 ASKS_FOR_SUMMARY = ("CONTEXT CHECKPOINT COMPACTION", "Respond with TEXT ONLY", "context summarization assistant")
