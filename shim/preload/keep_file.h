@@ -20,6 +20,12 @@ static inline bool keep_any(void)
 	return __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED) != 0;
 }
 
+/* keep_may_have(): may a descriptor be one?  Others cost no more than this. */
+static inline bool keep_may_have(int fd)
+{
+	return (unsigned)fd < __atomic_load_n(&keep_files_end, __ATOMIC_RELAXED);
+}
+
 /* keep_boundary(): the last one. */
 static inline uint64_t keep_boundary(void)
 {

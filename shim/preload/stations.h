@@ -53,12 +53,19 @@ STATION bool station_guard(struct call *call, enum operation operation)
 	return stations_guard(call);
 }
 
+/* Does it concern undo?  An open that only reads does not. */
+STATION bool is_kept(const struct call *call, enum operation operation)
+{
+	return __builtin_expect(shim.keeps, 0) &&
+	       (!operation_is_of_open(operation) || call_open_purpose(call->flags) == OPENS_WRITE);
+}
+
 STATION void station_keep(struct call *call, enum operation operation)
 {
 	if (operation_is_of_descriptor(operation)) {
 		keep_descriptor(call, operation);
 	} else if (!operation_is_of_data(operation)) {
-		if (__builtin_expect(shim.keeps, 0))
+		if (is_kept(call, operation))
 			keep_call(call);
 	} else if (__builtin_expect(keep_any(), 0)) {
 		int fd = call_modified(call, operation);
@@ -76,8 +83,9 @@ STATION void station_kept(struct call *call, enum operation operation)
 	} else if (operation == OPERATION_MAP) {
 		if (__builtin_expect(keep_any(), 0))
 			keep_mapped(call);
-	} else if (!operation_is_of_data(operation) && __builtin_expect(shim.keeps, 0)) {
-		keep_came_back(call);
+	} else if (!operation_is_of_data(operation) &&
+		   (is_kept(call, operation) || call->kept.place_1 || call->kept.path)) {
+		keep_came_back(call); /* one by openat2(2) that failed has lost its flags */
 	}
 }
 

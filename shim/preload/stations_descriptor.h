@@ -41,9 +41,9 @@ static inline struct call close_call(enum operation operation, int fd, int targe
 }
 
 /* closes_plainly(): the short way of close(2) in a plain tool. */
-static inline bool closes_plainly(void)
+static inline bool closes_plainly(int fd)
 {
-	return __builtin_expect(shim.plain && !guarded_any() && !keep_any(), 1);
+	return __builtin_expect(shim.plain && !guarded_any() && !keep_may_have(fd), 1);
 }
 
 /* close_begins(): close(2) is about to be called, which can be cancelled (pthreads(7)): nothing is
@@ -51,7 +51,7 @@ static inline bool closes_plainly(void)
 int close_by_stations(int fd);
 static inline int close_begins(int fd)
 {
-	if (!closes_plainly())
+	if (!closes_plainly(fd))
 		return close_by_stations(fd);
 	descriptor_closing_one(fd);
 	return 0;
