@@ -26,7 +26,6 @@
 #include "shim/preload/state.h"
 #include "shim/start/request.h"
 #include "tracker/process/image.h"
-#include "tracker/process/kernel_status.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
@@ -138,20 +137,6 @@ static bool reaches_session(void)
 	return fd != -EROFS && fd != -EACCES && fd != -EPERM && fd != -ENOENT && fd != -ENOTDIR;
 }
 
-/* Could it ask who reads what it prints?  Not from another namespace of users or processes. */
-static bool reaches_agent(void)
-{
-	const struct context *context = &shim.request.context;
-	char path[PROC_PATH_BYTES];
-	struct stat stat;
-
-	if (!context->anchor_pid || !context->pid_ns)
-		return true;
-	proc_path(context->anchor_pid, "ns/user", path);
-	int error = sys_stat(path, &stat);
-	return error != -EACCES && error != -EPERM && process_pid_ns() == context->pid_ns;
-}
-
 void launch_measure(struct launch *ret_launch, struct program_place place, char *const argv[],
 		    char *const environment[])
 {
@@ -175,7 +160,7 @@ void launch_measure(struct launch *ret_launch, struct program_place place, char 
 			     (environment[0] && !launch_is_byte(environment[0])))))
 		return;
 	ret_launch->announces = true;
-	ret_launch->is_out_of_reach = !shim.supervised && !(reaches_session() && reaches_agent());
+	ret_launch->is_out_of_reach = !shim.supervised && !reaches_session();
 	ret_launch->file = program_classify(place);
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))

@@ -18,7 +18,7 @@ struct launch {
 	struct program_place place;
 	struct program_file file;
 	bool lacks_library; /* it would load it, but the loader will not find it (another root) */
-	/* a sandbox hides the session from it, or the agent, or shows the session read-only */
+	/* a sandbox hides the session from it, or shows it read-only */
 	bool is_out_of_reach;
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;

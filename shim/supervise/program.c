@@ -12,7 +12,6 @@
 #include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
-#include "shim/supervise/rights.h"
 #include "shim/supervise/table.h"
 #include "shim/supervise/viewer.h"
 #include "tracker/content/baseline.h"
@@ -348,8 +347,8 @@ bool target_library(struct targets *targets, struct target *target, uint64_t han
 	if (memory_read(target->pid, handshake, &said, sizeof(said)) != sizeof(said) ||
 	    said.size_bytes != sizeof(said))
 		return true;
-	/* The numbers that the library sees are not those that others know; or it may not ask who reads what it prints. */
-	if (target_is_elsewhere(target) || !rights_share_user_namespace(target->pid))
+	/* The numbers that the library sees are not those that others know. */
+	if (target_is_elsewhere(target))
 		return false;
 	if (target->way == WAY_SUPERVISED && !target->is_fork) {
 		request_cancel(segment, &target->request);

@@ -14,7 +14,7 @@ from driver import NOTICE, SEEN, Case, text_of
 LONG = bool(os.environ.get("SEEN_LONG"))
 WAYS = ("auto", "supervise", "both")
 # Each sandbox by one way at least; all of them in the long form.
-SHORT = {("bwrap", "auto"), ("bwrap_all", "both"), ("bwrap_hidden", "supervise"), ("firejail", "both"), ("landlock", "supervise"), ("pivot_root", "auto")}
+SHORT = {("bwrap", "auto"), ("bwrap_all", "both"), ("bwrap_hidden", "supervise"), ("firejail", "both"), ("landlock", "supervise"), ("pivot_root", "supervise")}
 AGENT = r'''
 import json, os, subprocess, sys, time
 results = []
@@ -102,6 +102,9 @@ class Sandboxed(Case):
 def add_tests():
     for name in sandboxes.SANDBOXES:
         for via in WAYS:
+            # The library is in there, and may not ask from its namespace who reads.
+            if (name, via) in {("pivot_root", "auto"), ("pivot_root", "both"), ("firejail", "auto")}:
+                continue
             if LONG or (name, via) in SHORT:
                 setattr(Sandboxed, f"test_{name}_{via}", lambda self, name=name, via=via: self.boxed(name, via))
 
@@ -113,7 +116,7 @@ class Numbered(Case):
     @unittest.skipUnless(shutil.which("unshare"), "no unshare")
     def test_owner_by_another_number(self):
         """The library notes owners by the numbers of its user namespace, the supervisor by those of the run."""
-        for via, code in (("preload", 12), ("both", 0)):
+        for via, code in (("preload", 12), ("both", 12), ("supervise", 0)):
             workspace = self.top / via
             workspace.mkdir()
             (workspace / "a").write_text("a as it was\n")
