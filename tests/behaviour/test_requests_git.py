@@ -80,6 +80,7 @@ class Answered(GitTest):
                     self.assertOther(first, second)
         self.forget()
         self.assertUnlike("git diff src", "git diff -- src")
+        self.assertUnlike("git diff HEAD --stat -p", "git diff HEAD -p --stat")  # behind an operand git refuses some
         self.git("add", ".")
         self.wait_for_index()
         self.assertOther("git diff --staged", "git diff --cached")

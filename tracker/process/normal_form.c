@@ -63,7 +63,8 @@ struct form {
 	const char *operands[OPERANDS_MAX];
 	unsigned operand_count;
 	bool is_git;
-	unsigned before_option; /* operands before the last option: git refuses some */
+	char *const *words; /* of git: as they were given, behind the command's name */
+	bool is_late;       /* an option stands behind an operand: git refuses some there */
 };
 
 static const struct option *option_of(const struct form *form, unsigned char letter)
@@ -260,7 +261,7 @@ static bool parse(struct form *form, char *const argv[])
 		}
 		if (ended)
 			continue;
-		form->before_option = form->operand_count;
+		form->is_late = form->is_late || form->operand_count;
 		if (word[1] == '-')
 			added = add_long(form, word, &at);
 		else if (normal_digits(word + 1))
@@ -478,9 +479,12 @@ static bool write_form(struct form *form, struct normal_words *words)
 		     other++)
 			if (given[other])
 				return false;
-		const char before = (char)(form->before_option + 1);
-		normal_words_add(words, &before, 1);
-		normal_words_finish(words);
+		if (form->is_late) {
+			normal_words_write(words, "as given");
+			for (char *const *at = form->words; *at; at++)
+				normal_words_write(words, *at);
+			return true;
+		}
 		write_options(form, words);
 		write_operands(form, false, words);
 		return true;
@@ -578,6 +582,7 @@ size_t normal_form(const char *name, char *const argv[], const struct normal_fac
 		argv = git_command(argv, &form.program);
 		if (!argv || facts->is_terminal || names_times(argv))
 			return 0;
+		form.words = argv + 1;
 	}
 	normal_words_write(&words, form.program);
 	if (strcmp(name, "find") == 0)
