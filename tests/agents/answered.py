@@ -130,7 +130,8 @@ def command_rows(agent):
 def git_rows(agent):
     """By its shell: git's commands are answered where the agent's hook announces what its shell tool runs."""
     status = ("shell", "git status; sleep 0.6")
-    return [Row("git, so that its index is up to date", "done", "shell", "sleep 1.1; git add .; git status > /dev/null; sleep 0.6; echo done"),
+    return [Row("git, so that its index is up to date", "done", "shell", "sleep 1.1; git add .; touch a_new_file_with_a_long_name_{1..9}; "
+                "git status > /dev/null; sleep 0.6; echo done"),
             Row("git", "compared", *status, more="own.txt"), Row("git again", "repeated" if agent.announces else "compared", *status, more="own.txt"),
             Row("git after a change", "compared", *status, more="found_at_last", outsider="touch found_at_last")]
 
