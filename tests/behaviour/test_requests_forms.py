@@ -98,7 +98,7 @@ class Unlike(FormsTest):
     def test_pairs(self):
         self.session.write("bin", b"line\n" * 60 + b"\0\n" * 30)
         for first, second in (
-                ("grep -rn pat src", "grep -rn pat ./src"), ("grep -l pat src/f1.c src/f2.c src/f3.c src/f4.c src/f5.c src/f6.c", "grep -l pat ./src/f1.c src/f2.c src/f3.c src/f4.c src/f5.c src/f6.c"),
+                ("grep -rn pat src", "grep -rn pat ./src"), ("grep -rn --exclude-dir=src pat src/", "grep -rn --exclude-dir=src pat src"), ("grep -l pat src/f1.c src/f2.c src/f3.c src/f4.c src/f5.c src/f6.c", "grep -l pat ./src/f1.c src/f2.c src/f3.c src/f4.c src/f5.c src/f6.c"),
                 ("grep -H line f", "grep -H line ./f"), ("grep -n line bin f", "grep -n line ./bin f"), 
                 ("find src", "find ./src"), ("find src -name 'f*'", "find src/ -name 'f*'"), ("find src -name 'f*' -o -type f", "find src -type f -o -name 'f*'"),
                 ("ls -lt -S src", "ls -lS -t src"), ("ls -aA src src", "ls -Aa src src"), ("ls -R src", "ls -R ./src"), ("ls -l src/f1.c src/f2.c", "ls -l ./src/f1.c src/f2.c"),

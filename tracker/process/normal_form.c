@@ -360,9 +360,12 @@ static void write_grep(struct form *form, struct normal_words *words)
 			form->values['B'] = form->values['C'];
 		form->values['C'] = NULL;
 	}
-	bool has_file = false;
-	for (unsigned i = 0; i < form->listed_count; i++)
+	/* --exclude-dir=src leaves out src, and not src/. */
+	bool has_file = false, leaves_out = false;
+	for (unsigned i = 0; i < form->listed_count; i++) {
 		has_file = has_file || form->listed[i].letter == 'f';
+		leaves_out = leaves_out || form->listed[i].letter == 5;
+	}
 	if (!has_file)
 		first_is_pattern(form);
 	is_only = form->operand_count == 1 && !is_recursive;
@@ -382,7 +385,7 @@ static void write_grep(struct form *form, struct normal_words *words)
 	}
 	normal_words_write(words, "--");
 	for (unsigned i = 0; i < form->operand_count; i++) {
-		if (is_directory(form, form->operands[i]))
+		if (!leaves_out && is_directory(form, form->operands[i]))
 			write_directory(form->operands[i], words);
 		else
 			normal_words_write(words, form->operands[i]);
