@@ -248,12 +248,25 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 	}
 }
 
+/* Is something meant that is not on record, or not any more?  One step may be whole. */
+static bool lacks_records(const struct undo_run *run)
+{
+	const struct tree_records *records = &run->records;
+	size_t first = 0;
+
+	if (run->request->kind != OPERATION_UNDO || run->step)
+		return false;
+	while (first < records->count && records->records[first].operation)
+		first++;
+	bool is_from_first = first == records->count ||
+			     run->range.from_place <= records->records[first].place;
+	return run->unrecorded || (records->dropped_parts && is_from_first);
+}
+
 int undo_report_code(const struct undo_run *run, const struct apply_result *result)
 {
 	bool conflict = result && result->skipped;
-	/* One step may be whole. */
-	bool lacks = run->request->kind == OPERATION_UNDO && run->unrecorded && !run->step;
-	bool partly = lacks || (result && result->failed);
+	bool partly = lacks_records(run) || (result && result->failed);
 
 	for (size_t i = 0; i < run->report.left_count; i++)
 		switch (run->report.left[i].reason) {

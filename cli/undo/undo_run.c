@@ -450,10 +450,10 @@ static int act(struct undo_run *run)
 		return do_plan(run);
 	if (run->report.left_count && is_about_last(request) && !request->paths)
 		note_left(run);
-	if (!run->report.left_count && !run->unrecorded)
+	code = undo_report_code(run, NULL);
+	if (!run->report.left_count && code == EXIT_CODE_OK)
 		message("nothing to %s: all is as it was",
 			request->kind == OPERATION_REDO ? "redo" : "undo");
-	code = undo_report_code(run, NULL);
 	if (request->json && undo_report_json(run, NULL) != EXIT_CODE_OK)
 		return EXIT_CODE_OUTPUT;
 	return code == EXIT_CODE_OK ? EXIT_CODE_NOTHING : code;
