@@ -1,8 +1,10 @@
 """What an ended session takes on disk; that all commands read it as before; what goes by itself, and in which order."""
 import fcntl
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -11,6 +13,7 @@ import unittest
 
 import packs
 from driver import DEADLINE, SEEN, Case
+from harness import wait_until
 
 DAY = 86400
 MEBIBYTE = 1 << 20
@@ -138,6 +141,29 @@ class Room(Housekeeping):
         self.assertIn(b"x", self.seen("log", "--session", "killed", code=0).stdout)
         self.seen("undo", "--all", "--session", "killed", code=0)
         self.assertFalse((self.work / "x").exists())
+
+    def test_processes_of_another_pid_namespace(self):
+        """A session whose run was killed, and whose processes live where they cannot be looked for, is in use: from there, too, with or without a /proc of its own."""
+        user = [] if os.geteuid() == 0 else ["--user", "--map-current-user"]
+        apart = ["unshare", *user, "--pid", "--fork"]
+        if not shutil.which("unshare") or subprocess.run([*apart, "--mount-proc", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no PID namespaces")
+        for own_proc in ["--mount-proc"], []:
+            run = subprocess.Popen([SEEN, "run", "--session", "apart", "--", *apart, *own_proc, "sh", "-c", "echo x > x; echo > ready; sleep 600"], cwd=self.work,
+                                   env=self.env, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                wait_until((self.work / "ready").exists, DEADLINE)
+                os.kill(run.pid, signal.SIGKILL)
+                run.wait()
+                for seen in [SEEN], [*apart, SEEN], [*apart, "--mount-proc", SEEN]:
+                    subprocess.run([*seen, "gc", "--all"], cwd=self.work, env=self.env, stdout=subprocess.DEVNULL, check=True)
+                    listed = subprocess.run([*seen, "sessions", "--json"], cwd=self.work, env=self.env, stdout=subprocess.PIPE, check=True).stdout
+                    self.assertEqual([(row["name"], row["state"]) for row in json.loads(listed)["sessions"]], [("apart", "live")], seen)
+            finally:
+                os.killpg(run.pid, signal.SIGKILL)  # what is left of it
+            wait_until(lambda: self.seen("gc", "apart").returncode == 0, DEADLINE)
+            self.assertEqual(self.names(), [])
+            os.unlink(self.work / "ready")
 
     def test_packs_end_behind_their_last_record(self):
         """Room for the next records is given back at a run's end, of a session that is used again, too."""
