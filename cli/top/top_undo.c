@@ -141,7 +141,7 @@ bool top_undo_last(const struct config *config, const char *session)
 		page.foot = "";
 		draw(&page);
 		request.dry_run = false;
-		request.expected = planned.step;
+		request.expected = planned;
 		code = run(config, session, &request, &page, &planned);
 		page.title = code == EXIT_CODE_OK ? "done" : "not all was done";
 		page.foot = code < 0 ? strerror(-code) : "q back";

@@ -12,6 +12,7 @@
 
 #include "cli/undo/apply_meta.h"
 #include "cli/undo/file_copy.h"
+#include "tracker/content/left.h"
 
 enum { PERMISSIONS = 07777 };
 
@@ -349,7 +350,7 @@ static struct operation_note note_made(struct doing *doing, const struct pack_st
 
 	/* Later external changes are compared with its content (file_history.h). */
 	if (doing->item->kind == SCHEDULE_SWAP && S_ISREG(state->mode) &&
-	    state->size_bytes <= PACK_INLINE_BYTES_MAX) {
+	    state->size_bytes <= left_bytes_max(doing->path)) {
 		int fd = openat(temporary_in(doing), doing->temporary,
 				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (fd < 0 || operation_log_keep(&doing->applying->log, &note, fd, -1, NULL) < 0)

@@ -73,8 +73,11 @@ static int undo_picked(const struct config *config)
 		return undo_run(config, choice.session, &request);
 	request.dry_run = true;
 	code = undo_run(config, session_name, &request);
+	bool has_more = request.paths || request.merge || request.force || request.times ||
+			session_name;
 	if (code == EXIT_CODE_OK)
-		message("`seen undo --last` does this");
+		message(has_more ? "`seen undo --last` with the same options and paths does this"
+				 : "`seen undo --last` does this");
 	return code;
 }
 

@@ -46,6 +46,21 @@ static bool is_directory(const struct making *making, const char *path, size_t l
 	       (!change && path[length] == '/');
 }
 
+/* Is its last part the directory of another version control system? */
+static bool is_other(const char *path, size_t length)
+{
+	static const char *const NAMES[] = { ".hg", ".jj", ".svn", ".bzr", ".pijul", "_darcs" };
+	size_t from = length;
+
+	while (from > 0 && path[from - 1] != '/')
+		from--;
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES); i++)
+		if (strlen(NAMES[i]) == length - from &&
+		    strncmp(path + from, NAMES[i], length - from) == 0)
+			return true;
+	return false;
+}
+
 size_t git_find_directory(struct git_find *find, const struct making *making, const char *path)
 {
 	size_t length = strlen(path), same = 0;
@@ -66,7 +81,11 @@ size_t git_find_directory(struct git_find *find, const struct making *making, co
 		if (path[end] != '/' && path[end])
 			continue;
 		if (find->is_git[end] == NOT_ASKED)
-			find->is_git[end] = is_git(making, path, end) ? IS_GIT : IS_NOT;
+			find->is_git[end] = is_git(making, path, end) ||
+							    (is_other(path, end) &&
+							     is_directory(making, path, end))
+						    ? IS_GIT
+						    : IS_NOT;
 		if (find->is_git[end] == IS_GIT)
 			return end;
 	}
@@ -103,20 +122,26 @@ size_t git_find_worktree(const char *below)
 	return end ? (size_t)(end - below) + 1 : 0;
 }
 
-enum git_class git_find_class(const char *below)
+static enum git_class class_of(const char *below)
 {
 	static const char *const DIRECTORIES[] = { "refs",         "reftable",  "rebase-merge",
 						   "rebase-apply", "sequencer", "worktrees" };
-	static const char *const FILES[] = { "HEAD",    "index",      "packed-refs",
-					     "shallow", "AUTO_MERGE", "SQUASH_MSG" };
-	static const char *const STARTS[] = { "sharedindex.", "MERGE_", "BISECT_" };
+	static const char *const FILES[] = {
+		"HEAD",       "index",      "packed-refs",     "shallow",
+		"AUTO_MERGE", "SQUASH_MSG", "config.worktree", "info/sparse-checkout"
+	};
+	static const char *const STARTS[] = { "MERGE_", "BISECT_" };
 	size_t worktree = git_find_worktree(below);
 	const char *name = below + worktree;
 
 	if (ends(name, ".lock"))
-		return GIT_PLAIN;
+		return GIT_LOCK;
+	if (strcmp(below, "config") == 0)
+		return GIT_SETTINGS;
 	if (is_below(name, "objects"))
 		return GIT_OBJECT;
+	if (begins(name, "sharedindex."))
+		return GIT_SHARED;
 	if (is_below(name, "logs/refs/stash"))
 		return GIT_STATE;
 	if (is_below(name, "logs"))
@@ -133,4 +158,24 @@ enum git_class git_find_class(const char *below)
 	if (ends(name, "_HEAD") && strcmp(name, "FETCH_HEAD") != 0 && !strchr(name, '/'))
 		return GIT_STATE;
 	return worktree ? GIT_STATE : GIT_PLAIN;
+}
+
+/* A lock, or what a mere question writes? */
+static bool is_passing(const char *below)
+{
+	static const char *const NAMES[] = { "cache", "wcache", "wlock", "store/lock", "lock" };
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES); i++)
+		if (is_below(below, NAMES[i]))
+			return true;
+	return false;
+}
+
+enum git_class git_find_class(const char *path, size_t length)
+{
+	const char *below = path[length] ? path + length + 1 : path + length;
+
+	if (is_other(path, length))
+		return is_passing(below) ? GIT_PLAIN : GIT_OTHER;
+	return class_of(below);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/undo/git_objects.h"
+
 enum {
 	HEAD_BYTES = 12,
 	MODE_AT = 24,
@@ -15,6 +17,7 @@ enum {
 	NAME_BYTES_MASK = 0xfff,
 	EXTENDED_SHIFT = 16,
 	ALIGNMENT = 8,
+	EXTENSION_HEAD_BYTES = 8, /* a name, and the size of the rest */
 };
 
 static uint32_t word_at(const char *bytes)
@@ -107,6 +110,73 @@ int git_index_next(struct git_index *index)
 	return read_name(index, entry, at);
 }
 
+/* The extensions follow the entries; a check of the object's size ends the file. */
+static int next_extension(struct git_index *index, const char **ret_extension, size_t *ret_size)
+{
+	size_t end = index->size - index->oid_bytes, left = end - index->at;
+
+	if (index->at == end)
+		return 0;
+	if (index->at > end || left < EXTENSION_HEAD_BYTES)
+		return -EBADMSG;
+	size_t size = word_at(index->bytes + index->at + 4);
+	if (size > left - EXTENSION_HEAD_BYTES)
+		return -EBADMSG;
+	*ret_extension = index->bytes + index->at;
+	*ret_size = EXTENSION_HEAD_BYTES + size;
+	index->at += *ret_size;
+	return 1;
+}
+
+/* Is it whole, with objects of this size? */
+static bool fits(struct git_index *index, const char *bytes, size_t size, size_t oid_bytes)
+{
+	const char *extension;
+	int got = git_index_init(index, bytes, size, oid_bytes) < 0 ? -EBADMSG : 1;
+
+	while (got > 0)
+		got = git_index_next(index);
+	for (got = got == 0 ? 1 : got; got > 0;)
+		got = next_extension(index, &extension, &size);
+	return got == 0;
+}
+
+size_t git_index_oid_bytes(const char *bytes, size_t size)
+{
+	struct git_index *index = calloc(1, sizeof(*index));
+	size_t oid_bytes = !index                                        ? 0
+			   : fits(index, bytes, size, GIT_OID_BYTES_MIN) ? GIT_OID_BYTES_MIN
+			   : fits(index, bytes, size, GIT_OID_BYTES_MAX) ? GIT_OID_BYTES_MAX
+									 : 0;
+
+	free(index);
+	return oid_bytes;
+}
+
+/* What a split index adds to, and what it removes from, the shared one; NULL: it is not split.  index: all its
+ * entries were read. */
+static const char *link_of(struct git_index *index, size_t *ret_size)
+{
+	static const char LINK[] = { 'l', 'i', 'n', 'k' };
+	const char *extension;
+
+	while (next_extension(index, &extension, ret_size) > 0)
+		if (memcmp(extension, LINK, sizeof(LINK)) == 0)
+			return extension;
+	*ret_size = 0;
+	return NULL;
+}
+
+static bool have_same_link(struct git_index *one, struct git_index *other)
+{
+	size_t one_bytes, other_bytes;
+	const char *one_link = link_of(one, &one_bytes);
+	const char *other_link = link_of(other, &other_bytes);
+
+	return one_bytes == other_bytes &&
+	       (one_bytes == 0 || memcmp(one_link, other_link, one_bytes) == 0);
+}
+
 static bool is_same_entry(const struct git_index *one, const struct git_index *other)
 {
 	return one->mode == other->mode && one->flags == other->flags &&
@@ -115,11 +185,11 @@ static bool is_same_entry(const struct git_index *one, const struct git_index *o
 	       memcmp(one->oid, other->oid, one->oid_bytes) == 0;
 }
 
-bool git_index_is_same(const char *one, size_t one_bytes, const char *other, size_t other_bytes,
-		       size_t oid_bytes)
+bool git_index_is_same(const char *one, size_t one_bytes, const char *other, size_t other_bytes)
 {
 	struct git_index *both = calloc(2, sizeof(*both));
-	bool same = both && git_index_init(&both[0], one, one_bytes, oid_bytes) == 0 &&
+	size_t oid_bytes = git_index_oid_bytes(one, one_bytes);
+	bool same = both && oid_bytes && git_index_init(&both[0], one, one_bytes, oid_bytes) == 0 &&
 		    git_index_init(&both[1], other, other_bytes, oid_bytes) == 0;
 	int got = 1;
 
@@ -128,6 +198,7 @@ bool git_index_is_same(const char *one, size_t one_bytes, const char *other, siz
 		same = got >= 0 && git_index_next(&both[1]) == got &&
 		       (got == 0 || is_same_entry(&both[0], &both[1]));
 	}
+	same = same && have_same_link(&both[0], &both[1]);
 	free(both);
 	return same;
 }

@@ -30,9 +30,11 @@ enum {
 int git_index_init(struct git_index *index, const char *bytes, size_t size, size_t oid_bytes);
 int git_index_next(struct git_index *index);
 
+/* git_index_oid_bytes(): of what size are its objects?  Returns 20 or 32; 0: it is no whole index. */
+size_t git_index_oid_bytes(const char *bytes, size_t size);
+
 /* git_index_is_same(): do two have the same entries, whatever times of files are in them?  git status
- * writes such ones. */
-bool git_index_is_same(const char *one, size_t one_bytes, const char *other, size_t other_bytes,
-		       size_t oid_bytes);
+ * writes such ones.  Of a split one (core.splitIndex) the shared part is the same, too. */
+bool git_index_is_same(const char *one, size_t one_bytes, const char *other, size_t other_bytes);
 
 #endif

@@ -208,7 +208,7 @@ static enum git_class class_of(struct locking *locking, const char *path)
 {
 	size_t length = find_directory(locking, path);
 
-	return length ? git_find_class(path[length] ? path + length + 1 : "") : GIT_NONE;
+	return length ? git_find_class(path, length) : GIT_NONE;
 }
 
 static int lock_item(struct locking *locking, const char *path)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FANOUT = 256, OID_SHORT = 20 };
+enum { FANOUT = 256 };
 
 struct git_pack_names {
 	char *bytes; /* of the index */
@@ -42,7 +42,7 @@ size_t git_oid_read(const char *text, size_t length, unsigned char *ret_oid)
 								 : value << 4);
 		digits++;
 	}
-	return digits == (size_t)2 * OID_SHORT || digits == (size_t)2 * GIT_OID_BYTES_MAX
+	return digits == (size_t)2 * GIT_OID_BYTES_MIN || digits == (size_t)2 * GIT_OID_BYTES_MAX
 		       ? digits / 2
 		       : 0;
 }

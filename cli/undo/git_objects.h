@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GIT_OID_BYTES_MAX = 32, GIT_OBJECTS_DIRECTORIES = 8 };
+enum { GIT_OID_BYTES_MIN = 20, GIT_OID_BYTES_MAX = 32, GIT_OBJECTS_DIRECTORIES = 8 };
 
 struct git_pack_names; /* of the objects in one pack */
 

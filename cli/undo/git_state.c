@@ -43,15 +43,14 @@ static int read_state(const struct making *making, const struct file_state *stat
 
 /* Do what the session left and what was found later have the same entries?  found: NULL: what is on
  * disk. */
-static bool is_refreshed(const struct making *making, const struct git_unit *unit,
-			 const struct file_state *left, const struct file_state *found,
-			 const char *path)
+static bool is_refreshed(const struct making *making, const struct file_state *left,
+			 const struct file_state *found, const char *path)
 {
 	char *one = NULL, *other = NULL;
 	size_t one_bytes = 0, other_bytes = 0;
 	bool same = read_state(making, left, NULL, &one, &one_bytes) == 0 &&
 		    read_state(making, found, path, &other, &other_bytes) == 0 &&
-		    git_index_is_same(one, one_bytes, other, other_bytes, unit->oid_bytes);
+		    git_index_is_same(one, one_bytes, other, other_bytes);
 
 	free(one);
 	free(other);
@@ -60,27 +59,24 @@ static bool is_refreshed(const struct making *making, const struct git_unit *uni
 
 /* git status, which editors and prompts run, writes the files' new times into the index: that is no
  * change of git's state. */
-static bool is_only_refreshed(const struct making *making, struct git_unit *unit,
-			      const struct tree_change *change)
+static bool is_only_refreshed(const struct making *making, const struct tree_change *change)
 {
 	struct file_history history = { .count = 0 };
-	unsigned char oid[GIT_OID_BYTES_MAX];
 	bool same = change->after.exists && S_ISREG(change->after.mode) &&
-		    file_history_read(making->records, change->path, false, &history) == 0 &&
+		    file_history_read(making->records, change->path, true, &history) == 0 &&
 		    history.count;
 
-	(void)git_unit_value(making, unit, GIT_NOW, "HEAD", oid);
 	for (size_t i = 1; i < history.count && same; i++) {
 		const struct file_change *one = &history.changes[i];
 		const struct file_state *left = &history.changes[i - 1].after;
 		if (one->record->time_ns > change->first_time_ns && !one->continues &&
 		    !file_state_is(left, &one->before))
-			same = is_refreshed(making, unit, left, &one->before, change->path);
+			same = is_refreshed(making, left, &one->before, change->path);
 	}
 	const struct file_state *last = same ? &history.changes[history.count - 1].after : NULL;
 	same = same && ((last->known && last->state.ino == change->after.ino &&
 			 last->state.mtime_ns == change->after.mtime_ns) ||
-			is_refreshed(making, unit, last, NULL, change->path));
+			is_refreshed(making, last, NULL, change->path));
 	file_history_free(&history);
 	return same;
 }
@@ -155,13 +151,13 @@ static bool has_lines(struct git_objects *objects, const char *text, size_t size
 	return true;
 }
 
-static bool has_entries(struct git_objects *objects, const char *bytes, size_t size,
-			size_t oid_bytes)
+static bool has_entries(struct git_objects *objects, const char *bytes, size_t size)
 {
 	struct git_index *index = calloc(1, sizeof(*index));
+	size_t oid_bytes = git_index_oid_bytes(bytes, size);
 	bool has = true;
 
-	if (!index || git_index_init(index, bytes, size, oid_bytes) < 0) {
+	if (!index || !oid_bytes || git_index_init(index, bytes, size, oid_bytes) < 0) {
 		free(index);
 		return true; /* not known */
 	}
@@ -195,7 +191,7 @@ static bool has_all(const struct making *making, struct git_unit *unit, struct g
 	if (tree_entry_read(making->records, &change->before, INDEX_BYTES_MAX, &text, &size) < 0)
 		return false;
 	if (is_index(below))
-		has = has_entries(objects, text, size, unit->oid_bytes);
+		has = has_entries(objects, text, size);
 	else
 		has = has_lines(objects, text, size, is_stash);
 	free(text);
@@ -269,19 +265,28 @@ static int judge_objects(struct making *making, struct git_unit *unit, size_t in
 static bool is_member(const struct making *making, size_t index)
 {
 	const struct git_unit *unit = git_unit_of(making, index);
+	enum git_class class = making->git->classes[index];
 
-	return unit && (making->git->classes[index] == GIT_STATE || unit->is_made);
+	return unit &&
+	       (class == GIT_STATE || class == GIT_SETTINGS || class == GIT_OTHER || unit->is_made);
 }
 
 /* Objects that were made stay: a ref that is left may need them, and what nothing needs git removes
- * itself. */
-static void judge_made_object(struct making *making, size_t index)
+ * itself.  Another program's lock stays also by force: git_lock.h waits for it. */
+static void judge_staying(struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
 	const struct git_unit *unit = git_unit_of(making, index);
+	bool is_shared = making->git->classes[index] == GIT_SHARED;
 
-	if (unit && making->git->classes[index] == GIT_OBJECT && !unit->is_made &&
-	    change->before.known && !change->before.exists && making->fates[index] != FATE_APART)
+	if (!unit || making->fates[index] == FATE_APART)
+		return;
+	if ((making->git->classes[index] == GIT_OBJECT || is_shared) && !unit->is_made &&
+	    change->before.known && !change->before.exists)
+		making->fates[index] = FATE_ALREADY;
+	if (making->git->classes[index] == GIT_LOCK && change->left == TREE_CHANGED_SINCE)
+		making->fates[index] = FATE_ALREADY;
+	if (is_shared && change->before.known && change->before.exists && change->after.exists)
 		making->fates[index] = FATE_ALREADY;
 }
 
@@ -295,11 +300,11 @@ int git_state_judge(struct making *making)
 		struct git_unit *unit = git_unit_of(making, i);
 		if (unit && making->fates[i] == FATE_LEFT + SCHEDULE_EXTERNAL &&
 		    is_index(git_unit_below(unit, change->path)) &&
-		    is_only_refreshed(making, unit, change))
+		    is_only_refreshed(making, change))
 			making->fates[i] = making_is_sound(making, &change->before)
 						   ? FATE_OPEN
 						   : FATE_LEFT + SCHEDULE_DAMAGED;
-		judge_made_object(making, i);
+		judge_staying(making, i);
 	}
 	for (size_t i = 0; error == 0 && i < making->git->count; i++)
 		if (making->git->units[i].is_made)
@@ -313,10 +318,13 @@ int git_state_judge(struct making *making)
 	return error;
 }
 
-/* Does a member with this fate leave all? */
-static bool leaves_all(unsigned fate)
+/* Does a member leave all? */
+static bool leaves_all(const struct making *making, size_t index)
 {
-	return fate >= FATE_LEFT && fate != FATE_LEFT + SCHEDULE_NO_OBJECT;
+	unsigned fate = making->fates[index];
+
+	return fate >= FATE_LEFT && fate != FATE_LEFT + SCHEDULE_NO_OBJECT &&
+	       making->git->classes[index] != GIT_SETTINGS;
 }
 
 /* What the session made in a repository that it made, too: a submodule's, for example. */
@@ -336,7 +344,7 @@ bool git_state_spread(struct making *making)
 	bool spreads = false;
 
 	for (size_t i = 0; i < count && units->count; i++)
-		if (is_member(making, i) && leaves_all(making->fates[i]))
+		if (is_member(making, i) && leaves_all(making, i))
 			git_unit_of(making, i)->is_left = true;
 	for (size_t i = 0; i < units->count; i++)
 		units->units[i].is_left = is_in_left(units, &units->units[i]);

@@ -12,7 +12,7 @@
 
 #include "cli/undo/schedule_find.h"
 
-enum { TEXT_BYTES_MAX = 1 << 30, SYMBOLIC_DEPTH = 5, OID_SHORT = 20 };
+enum { TEXT_BYTES_MAX = 1 << 30, SYMBOLIC_DEPTH = 5 };
 
 static const char SYMBOLIC[] = "ref: ";
 
@@ -46,7 +46,7 @@ static int add_unit(const struct making *making, struct git_units *units, const 
 		return -ENOMEM;
 	units->units = more;
 	struct git_unit *unit = &more[units->count];
-	*unit = (struct git_unit){ .directory = strndup(path, length), .oid_bytes = OID_SHORT };
+	*unit = (struct git_unit){ .directory = strndup(path, length) };
 	unit->disk = unit->directory ? disk_of(making, unit->directory) : NULL;
 	if (!unit->disk) {
 		free(unit->directory);
@@ -82,7 +82,7 @@ static int find_unit(const struct making *making, struct git_units *units, struc
 		error = add_unit(making, units, path, length);
 		units->unit_of[index] = (uint32_t)units->count;
 	}
-	units->classes[index] = (uint8_t)git_find_class(path[length] ? path + length + 1 : "");
+	units->classes[index] = (uint8_t)git_find_class(path, length);
 	return error;
 }
 
@@ -219,8 +219,6 @@ size_t git_unit_value(const struct making *making, struct git_unit *unit, enum g
 			break;
 		strcpy(at, target);
 	}
-	if (bytes)
-		unit->oid_bytes = bytes;
 	return bytes;
 }
 
@@ -274,7 +272,7 @@ static bool is_lost(struct git_objects *objects, const struct tree_change *chang
 	if (!S_ISREG(change->before.mode) || git_objects_add_loose(&one, below) < 0)
 		return false;
 	bool is_there = one.coming_count &&
-			(git_objects_have(objects, one.coming[0], OID_SHORT) ||
+			(git_objects_have(objects, one.coming[0], GIT_OID_BYTES_MIN) ||
 			 git_objects_have(objects, one.coming[0], GIT_OID_BYTES_MAX));
 	bool is_object = one.coming_count;
 	git_objects_free(&one);

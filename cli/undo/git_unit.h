@@ -23,8 +23,7 @@ struct git_unit {
 	bool has_other_files; /* what is in its logs/ is not git's alone (git_log.h) */
 	bool has_objects;
 	struct git_objects objects;
-	size_t oid_bytes; /* 20 or 32 */
-	char *packed[2];  /* packed-refs at each side; NULL: not read */
+	char *packed[2]; /* packed-refs at each side; NULL: not read */
 };
 
 struct git_units {

@@ -28,6 +28,7 @@ struct picking {
 	bool *is_undone;                 /* by number */
 	struct pick pick;
 	struct pick_text text;
+	struct undo_planned planned; /* that was shown last */
 };
 
 static uint32_t number_of(const struct picking *picking)
@@ -71,12 +72,12 @@ static int write_plan(FILE *file, void *data)
 	struct picking *picking = data;
 	struct undo_request request = *picking->request;
 	char number[PICK_NUMBER_BYTES];
-	size_t changes = 0;
 
+	picking->planned = (struct undo_planned){ .step = 0 };
 	(void)snprintf(number, sizeof(number), "%u", number_of(picking));
 	*(picking->pick.is_since ? &request.since : &request.step) = number;
-	int error = undo_run_show(picking->session, &request, file, &changes);
-	picking->pick.is_empty = changes == 0;
+	int error = undo_run_show(picking->session, &request, file, &picking->planned);
+	picking->pick.is_empty = picking->planned.changes == 0;
 	return error;
 }
 
@@ -167,6 +168,7 @@ static int show(struct picking *picking, struct undo_request *request,
 		(void)snprintf(ret_choice->session, sizeof(ret_choice->session), "%s",
 			       picking->session->name);
 		*(picking->pick.is_since ? &request->since : &request->step) = ret_choice->number;
+		request->expected = picking->planned;
 	}
 	if (error >= 0)
 		return EXIT_CODE_OK;

@@ -15,7 +15,7 @@ enum schedule_reason {
 	SCHEDULE_OCCUPIED,   /* what was renamed cannot go back: something else is there */
 	SCHEDULE_NO_OBJECT,  /* a ref that stands for itself: its object is gone */
 	SCHEDULE_NO_OBJECTS, /* an object is gone that git's state names */
-	SCHEDULE_UNIT,       /* another part of git's state is left */
+	SCHEDULE_UNIT,       /* another part of the repository's state is left */
 };
 
 struct schedule_left {

@@ -3,14 +3,19 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/text.h"
+#include "cli/undo/undo_worktree.h"
 #include "tracker/path/path.h"
 
 enum { LEFT_SHOWN_MAX = 50 };
@@ -41,7 +46,8 @@ static const char *reason_of(const struct schedule_left *left)
 	case SCHEDULE_NO_OBJECTS:
 		return "a git object that it names is gone";
 	case SCHEDULE_UNIT:
-		return "git's state comes back as a whole, and another part of it is left";
+		return "the repository's state comes back as a whole, and another part of it is "
+		       "left";
 	case SCHEDULE_LOST:
 		break;
 	}
@@ -85,16 +91,45 @@ void undo_report_unrecorded(const struct undo_run *run)
 		message("%s", undo_session_unrecorded_text(run->unrecorded, text));
 }
 
+/* along: those that are left because of others, which come first.  Returns how many were shown, `shown` before. */
+static size_t report_paths(const struct undo_run *run, bool along, size_t shown)
+{
+	const struct schedule_report *report = &run->report;
+
+	for (size_t i = 0; i < report->left_count && shown < LEFT_SHOWN_MAX; i++) {
+		if ((report->left[i].reason == SCHEDULE_UNIT) != along)
+			continue;
+		message("%s is left as it is: %s",
+			name_of(run->session.workspace, report->left[i].path),
+			reason_of(&report->left[i]));
+		shown++;
+	}
+	return shown;
+}
+
+static const char *worktree_text(bool is_gone)
+{
+	return is_gone ? "a worktree outside the workspace: its files do not come back"
+		       : "a worktree outside the workspace: its files stay as they are";
+}
+
+static void report_worktrees(const struct undo_run *run)
+{
+	char directory[PATH_MAX];
+	bool is_gone;
+
+	for (size_t at = 0; undo_worktree_next(run, &at, directory, &is_gone);)
+		message("%s: %s", directory, worktree_text(is_gone));
+}
+
 void undo_report_left(const struct undo_run *run)
 {
 	const struct schedule_report *report = &run->report;
 
-	for (size_t i = 0; i < report->left_count && i < LEFT_SHOWN_MAX; i++)
-		message("%s is left as it is: %s",
-			name_of(run->session.workspace, report->left[i].path),
-			reason_of(&report->left[i]));
+	(void)report_paths(run, true, report_paths(run, false, 0));
 	if (report->left_count > LEFT_SHOWN_MAX)
 		message("and %zu more; --json lists all", report->left_count - LEFT_SHOWN_MAX);
+	report_worktrees(run);
 	report_excluded(run);
 	if (run->records.damaged)
 		message("%llu undo records of this session are damaged: what they held is not "
@@ -158,12 +193,38 @@ size_t undo_report_lines(const struct undo_run *run, const struct apply_result *
 
 void undo_report_plan(const struct undo_run *run, FILE *file)
 {
+	char directory[PATH_MAX];
+	bool is_gone;
+
 	for (size_t i = 0; i < run->report.left_count; i++) {
 		print_path(run, run->report.left[i].path, file);
 		(void)fprintf(file, " is left as it is: %s\n", reason_of(&run->report.left[i]));
 	}
+	for (size_t at = 0; undo_worktree_next(run, &at, directory, &is_gone);) {
+		print_path(run, directory, file);
+		(void)fprintf(file, ": %s\n", worktree_text(is_gone));
+	}
 	for (size_t i = 0; i < run->report.line_count; i++)
 		print_line(run, &run->report.lines[i], false, file);
+}
+
+int undo_report_digest(const struct undo_run *run, uint64_t *ret_digest)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return -ENOMEM;
+	undo_report_plan(run, file);
+	int error = ferror(file) ? -ENOMEM : 0;
+	if (fclose(file) != 0)
+		error = -ENOMEM;
+	uint64_t digest = error == 0 ? XXH3_64bits(text, size) : 0;
+	free(text);
+	if (error == 0)
+		*ret_digest = digest ? digest : 1;
+	return error;
 }
 
 /* ---- what did not work ---- */

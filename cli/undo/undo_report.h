@@ -23,6 +23,9 @@ size_t undo_report_lines(const struct undo_run *run, const struct apply_result *
 /* undo_report_plan(): what would be left, and what would be done, to a file. */
 void undo_report_plan(const struct undo_run *run, FILE *file);
 
+/* undo_report_digest(): of undo_report_plan()'s text; not 0.  Returns 0 or -ENOMEM. */
+int undo_report_digest(const struct undo_run *run, uint64_t *ret_digest);
+
 /* undo_report_failed(): on stderr: items of a plan that were skipped or failed. */
 void undo_report_failed(const struct schedule *schedule, const struct apply_result *result,
 			const char *workspace);

@@ -377,16 +377,36 @@ static int resume(struct undo_run *run)
 	return code;
 }
 
+static int describe(const struct undo_run *run, struct undo_planned *ret_planned)
+{
+	struct undo_planned planned = { .step = run->step, .changes = run->schedule.count };
+	int error = undo_report_digest(run, &planned.digest);
+
+	if (error == 0)
+		*ret_planned = planned;
+	return error;
+}
+
 /* What a person agreed to is the plan that was shown. */
 static int check_expected(const struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
+	const struct undo_planned *expected = &request->expected;
+	struct undo_planned planned;
 
-	if (request->planned)
-		*request->planned = (struct undo_planned){ run->step, run->schedule.count };
-	if (!request->expected || run->step == request->expected)
+	if (!request->planned && !expected->digest)
 		return EXIT_CODE_OK;
-	message("nothing was undone: the last step is another one now, step %u", run->step);
+	int error = describe(run, &planned);
+	if (error < 0)
+		return failed(run, error);
+	if (request->planned)
+		*request->planned = planned;
+	if (expected->step && planned.step != expected->step)
+		message("nothing was undone: the last step is another one now, step %u", run->step);
+	else if (expected->digest && planned.digest != expected->digest)
+		message("nothing was undone: files changed meanwhile; the plan is another one now");
+	else
+		return EXIT_CODE_OK;
 	return EXIT_CODE_CONFLICT;
 }
 
@@ -494,7 +514,7 @@ int undo_run_undone(const struct undo_session *session, const struct tree_record
 	return error;
 }
 
-static int show_plan(struct undo_run *run, FILE *file, size_t *ret_changes)
+static int show_plan(struct undo_run *run, FILE *file, struct undo_planned *ret_planned)
 {
 	int error = tree_records_read(run->session.undo, &run->records);
 
@@ -508,12 +528,11 @@ static int show_plan(struct undo_run *run, FILE *file, size_t *ret_changes)
 	undo_report_plan(run, file);
 	if (!run->report.line_count)
 		(void)fprintf(file, "nothing would change\n");
-	*ret_changes = run->schedule.count;
-	return 0;
+	return describe(run, ret_planned);
 }
 
 int undo_run_show(const struct undo_session *session, const struct undo_request *request,
-		  FILE *file, size_t *ret_changes)
+		  FILE *file, struct undo_planned *ret_planned)
 {
 	struct undo_run *run = calloc(1, sizeof(*run));
 
@@ -524,7 +543,7 @@ int undo_run_show(const struct undo_session *session, const struct undo_request 
 	git_locks_init(session->undo, &run->locks);
 	int error = session_open_directory(AT_FDCWD, session->undo, &run->directory);
 	if (error == 0) {
-		error = show_plan(run, file, ret_changes);
+		error = show_plan(run, file, ret_planned);
 		close_run(run);
 	}
 	free(run);

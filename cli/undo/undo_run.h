@@ -14,8 +14,9 @@
 
 /* What a run planned, for a caller that asks before it is done. */
 struct undo_planned {
-	uint32_t step;  /* 0: not one step */
-	size_t changes; /* of the plan */
+	uint32_t step;   /* 0: not one step */
+	size_t changes;  /* of the plan */
+	uint64_t digest; /* of what would be done, and left: undo_report_plan()'s text; not 0 */
 };
 
 struct undo_request {
@@ -26,7 +27,7 @@ struct undo_request {
 	bool all, last;
 	const char *step, *since;     /* NULL: not given */
 	char **paths;                 /* absolute, ended by NULL; NULL: all */
-	uint32_t expected;            /* `last` is about this step, else nothing is done; 0: any */
+	struct undo_planned expected; /* is planned, else nothing is done; a 0 in it: any */
 	struct undo_planned *planned; /* set before anything is done; NULL: not wanted */
 };
 
@@ -51,10 +52,9 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 
 /* undo_run_show(): what undo_run() would do, for a person.  Does nothing.
  *
- * session: borrowed.  file: written to.  ret_changes: paths that would change.  Returns 0 or a negative
- * errno. */
+ * session: borrowed.  file: written to.  Returns 0 or a negative errno. */
 int undo_run_show(const struct undo_session *session, const struct undo_request *request,
-		  FILE *file, size_t *ret_changes);
+		  FILE *file, struct undo_planned *ret_planned);
 
 /* undo_run_undone(): as undo_range_undone(), of a session.  Returns 0 or a negative errno. */
 int undo_run_undone(const struct undo_session *session, const struct tree_records *records,

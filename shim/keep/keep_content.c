@@ -7,6 +7,7 @@
 #include "shim/keep/keep_attribute.h"
 #include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
+#include "tracker/content/left.h"
 #include "tracker/content/pack_room.h"
 #include "tracker/content/rebuildable.h"
 #include "tracker/process/subject.h"
@@ -247,15 +248,24 @@ static void note_as_left(const struct pack_state *state)
 	__atomic_store_n(left_place(state), digest_of(state), __ATOMIC_RELAXED);
 }
 
+/* git checkout writes the index behind all of its files. */
+static bool is_to_be_left(const struct keeper *keeper, const struct pack_note *note)
+{
+	uint64_t size_bytes = note->before.size_bytes;
+
+	if (!S_ISREG(note->before.mode) || !size_bytes || size_bytes > left_bytes_max(note->path))
+		return false;
+	return left_is_git_index(note->path) ||
+	       (!rebuildable_is_name(keeper->segment, note->path) && is_among_first(keeper));
+}
+
 bool keep_left(const struct keeper *keeper, const struct pack_note *note,
 	       const struct call_name *name, int fd)
 {
 	const struct keep_name found = { .name = name, .state = note->before };
 
 	note_as_left(&note->before);
-	if (!S_ISREG(note->before.mode) || !note->before.size_bytes ||
-	    note->before.size_bytes > PACK_INLINE_BYTES_MAX ||
-	    rebuildable_is_name(keeper->segment, note->path) || !is_among_first(keeper))
+	if (!is_to_be_left(keeper, note))
 		return false;
 	bool reads = fd >= 0 && (sys_fcntl(fd, F_GETFL, 0) & O_ACCMODE) == O_RDWR;
 	int readable = reads ? fd : open_to_keep(keeper, &found, fd);

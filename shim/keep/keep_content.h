@@ -33,7 +33,7 @@ uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name
 bool keep_is_due(const struct keeper *keeper, int fd);
 
 /* keep_left(): AFTER, with the content of a small file: of the first that a process leaves at each
- * boundary.  It is what later external changes are compared with.  note: of the record.  fd: a
+ * boundary, and of git's index.  It is what later external changes are compared with.  note: of the record.  fd: a
  * descriptor for the file; -1: none.  False: nothing was written, the record goes without content. */
 bool keep_left(const struct keeper *keeper, const struct pack_note *note,
 	       const struct call_name *name, int fd);

@@ -14,6 +14,7 @@ from undoing_git import SETTINGS, GitMaker
 SEED = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEED", "1"))
 SEQUENCES = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEQUENCES", "3" if VIA == "preload" else "1"))
 STEPS = 8
+PRUNED = 0.2  # of the sequences
 UNKNOWN = "Not currently on any branch."
 
 
@@ -24,20 +25,23 @@ class Sequence:
         self.test, self.session, self.seed = test, session, seed
         self.maker = GitMaker(session, seed)
         self.random = self.maker.random
-        self.steps, self.states = [], [self.state()]
+        self.steps, self.states, self.first_refs = [], [self.state()], self.maker.refs()
 
     def state(self):
         """(what git tells, the tree without git's directories)."""
-        gits = (b".git" + os.fsencode(os.sep), b"store.git" + os.fsencode(os.sep))
+        gits = (b".git/", b"store.git/", b"remote.git/")
         files = {path: entry for path, entry in tree(self.session.workspace, times=False).items()
                  if not any((b"/" + path + b"/").count(b"/" + name) for name in gits)}
         return self.maker.output(), files
 
+    def about(self, result):
+        return "seed %d (%s), %s: %d %r\n%s" % (self.seed, self.maker.layout, " ".join(result.args[1:]), result.returncode, result.stderr[-1500:],
+                                               "\n".join("%d: %s" % pair for pair in enumerate(self.steps, 1)))
+
     def check(self, expected, *words):
         result = self.session.seen(*words, "--session", self.session.name, check=False)
         output, files = self.state()
-        about = "seed %d (%s), %s: %d %r\n%s" % (self.seed, self.maker.layout, " ".join(words), result.returncode, result.stderr[-1500:],
-                                               "\n".join("%d: %s" % pair for pair in enumerate(self.steps, 1)))
+        about = self.about(result)
         before, now = expected[0].splitlines(), output.splitlines()
         for index, (was, line) in enumerate(zip(before, now)):
             if was == UNKNOWN and re.fullmatch(r"HEAD detached (at|from) \S+", line):
@@ -52,6 +56,37 @@ class Sequence:
         self.test.assertIn(result.returncode, (0, 1), about)
         return result.returncode == 0
 
+    def left(self, *words):
+        """(the command's result, what it lists as left)"""
+        result = self.session.seen("undo", "--all", "--json", *words, "--session", self.session.name, check=False)
+        return result, sorted((left["path"], left["kind"]) for left in json.loads(result.stdout)["left"]) if result.stdout else []
+
+    def check_pruned(self):
+        """A person prunes: what is gone then is listed before anything is done, and is all that does not come back."""
+        self.maker.prune()
+        before, refs = self.state(), self.maker.refs()
+        planned, listed = self.left("--dry-run")
+        self.test.assertEqual(self.state(), before, self.about(planned))
+        if not listed:
+            if self.check(self.states[0], "undo", "--all"):
+                self.check(before, "redo")
+            return
+        result, left = self.left()
+        about = "%r\n%s" % (listed, self.about(result))
+        # The log of a branch that the session made, which the person wrote to, stays, and so do the directories above it.
+        self.test.assertEqual([entry for entry in left if entry in listed], listed, about)
+        self.test.assertEqual([path for path, kind in left if (path, kind) not in listed and not any(other.startswith(path + "/") for other, _ in listed)], [], about)
+        self.test.assertEqual({path for path, kind in listed if kind not in ("object", "git") and "/logs/" not in path}, set(), about)
+        self.test.assertEqual(result.returncode, 12 if "external" in [kind for _, kind in left] else 8, about)
+        self.test.assertEqual(self.maker.problems(), "", about)
+        if self.maker.layout in ("plain", "sha256", "split", "sparse", "pointers", "detached") and len(self.maker.directories()) == 1:
+            kept = {path.partition("/")[2]: kind for path, kind in listed if kind != "external"}
+            if all(name.startswith("refs/heads/") and kind == "object" for name, kind in kept.items()):  # else all of git's state stays
+                refs = {**{name: value for name, value in self.first_refs.items() if name not in kept}, **{name: value for name, value in refs.items() if name in kept}}
+            self.test.assertEqual(self.maker.refs(), refs, about)
+        if json.loads(result.stdout)["done"]:
+            self.check(before, "redo")
+
     def run(self):
         agent = self.session.agent()
         for _ in range(STEPS):
@@ -59,6 +94,9 @@ class Sequence:
             agent.shell(self.steps[-1] + "; true")
             self.states.append(self.state())
         agent.close()
+        if self.random.random() < PRUNED:
+            self.check_pruned()
+            return
         if self.check(self.states[0], "undo", "--all"):
             self.check(self.states[-1], "redo")
         point = self.random.randrange(STEPS)
@@ -122,7 +160,7 @@ class Unit(GitCase):
         self.assertIn((".git/refs/heads/side", "external"), left)
         self.assertIn((".git/HEAD", "git"), left)
         self.assertIn((".git/refs/heads/main", "git"), left)
-        self.assertIn("git's state comes back as a whole", self.seen(12, "undo", "--all"))
+        self.assertIn("the repository's state comes back as a whole", self.seen(12, "undo", "--all"))
         self.assertEqual(self.head().splitlines()[:2], before.splitlines()[:2])
         self.assertEqual(self.session.read("a"), b"2\n")
 
@@ -136,6 +174,20 @@ class Unit(GitCase):
         self.seen(0, "undo", "--all")
         self.assertEqual(self.head(), before)
 
+    def test_nor_is_it_in_a_large_repository(self):
+        """Where the index is larger than other files whose left content is kept, and written behind very many."""
+        self.git("mkdir d; for i in $(seq 1200); do echo $i > d/some-long-name-of-a-file-$i; done; git add -A; git commit -qm many; git checkout -q -b other; rm -r d; git commit -qam few; git checkout -q main")
+        self.assertGreater(os.path.getsize(self.session.path(".git/index")), 65536)
+        before = self.head()
+        for command in ("echo 3 > a; git commit -qam three", "git checkout -q other; git checkout -q main; git commit -q --allow-empty -m x"):
+            self.run_steps(command)
+            os.utime(self.session.path("k"), (1, 1))
+            index = os.stat(self.session.path(".git/index")).st_ino
+            self.assertEqual(self.git("git status --porcelain"), "")
+            self.assertNotEqual(os.stat(self.session.path(".git/index")).st_ino, index)
+            self.seen(0, "undo", "--all")
+            self.assertEqual(self.head(), before)
+
     def test_git_add_of_a_person_is_one(self):
         self.run_steps("echo x > x; git add x")
         self.git("echo y > y; git add y")
@@ -148,6 +200,72 @@ class Unit(GitCase):
         self.git("cd new; git branch mine")
         self.seen(12, "undo", "--all")
         self.assertEqual(self.git("cd new; git for-each-ref --format='%(refname)'; git fsck --no-dangling"), "refs/heads/main\nrefs/heads/mine\n")
+
+    def test_a_split_index(self):
+        """What a person removes from its shared part is no change of its entries."""
+        self.git("for i in $(seq 30); do echo $i > f$i; done; git add -A; git commit -qm many; git config core.splitIndex true; git update-index --split-index")
+        self.run_steps("echo x > x; git add x")
+        before = self.git("git status --porcelain")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git("git status --porcelain"), "")
+        self.seen(0, "redo")
+        self.assertEqual(self.git("git status --porcelain"), before)
+        self.git("git rm -q --cached k")
+        self.assertIn((".git/index", "external"), self.left("--all"))
+        self.seen(12, "undo", "--all")
+        self.assertIn("D  k", self.git("git status --porcelain"))
+
+    def test_a_sparse_checkout(self):
+        """Its patterns are of one piece with the index."""
+        self.git("mkdir d e; echo d > d/d; echo e > e/e; git add -A; git commit -qm wide")
+        index = "git status --porcelain; git ls-files -t; git sparse-checkout list 2>&1"
+        before = self.git(index)
+        self.run_steps("git sparse-checkout set d; echo x > a; git commit -qam x")
+        self.assertFalse(os.path.exists(self.session.path("e/e")))
+        after = self.git(index)
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git(index), before)
+        self.seen(0, "redo")
+        self.assertEqual(self.git(index), after)
+        self.git("git commit -q --allow-empty -m person")
+        self.assertIn((".git/info/sparse-checkout", "git"), self.left("--all"))
+        self.seen(12, "undo", "--all")
+        self.assertEqual(self.git("git sparse-checkout list"), "d\n")
+
+    def test_another_version_control_system(self):
+        """Its files belong together, too; what a question to it writes does not count."""
+        for name in (".hg", "sub/.jj", ".svn"):
+            self.git("mkdir -p {0}/store {0}/cache; cd {0}; echo 1 | tee dirstate store/a store/b cache/c".format(name))
+            self.run_steps("cd %s; echo 2 | tee dirstate store/a store/b cache/c; echo more >> $OLDPWD/a" % name)
+            self.git("echo 3 > %s/cache/c" % name)
+            self.seen(12, "undo", "--all")
+            self.assertEqual(self.git("cat {0}/dirstate {0}/store/a {0}/store/b {0}/cache/c a".format(name)), "1\n1\n1\n3\n2\n")
+            self.seen(0, "redo")
+            self.git("echo 3 > %s/store/b" % name)
+            self.assertEqual({entry for entry in self.left("--last") if "cache" not in entry[0]},
+                             {(name + "/store/b", "external"), (name + "/store/a", "git"), (name + "/dirstate", "git")})
+            self.assertIn("/store/a is left as it is: the repository's state comes back as a whole", self.seen(12, "undo", "--last"))
+            self.assertEqual(self.git("cat {0}/dirstate {0}/store/a {0}/store/b a".format(name)), "2\n2\n3\n2\n")
+
+    def test_a_worktree_elsewhere_is_named(self):
+        self.git("git worktree add -q ../there side")
+        there = os.path.join(self.session.directory, "there")
+        self.run_steps("git worktree remove ../there")
+        for words in ("--dry-run",), ():
+            self.assertIn("%s: a worktree outside the workspace: its files do not come back\n" % there, self.seen(0, "undo", "--all", *words))
+        self.git("git worktree prune; git worktree add -q ../there side")
+        self.run_steps("git worktree add -q ../more", "git worktree add -q within")
+        self.assertNotIn("outside", self.seen(0, "undo", "--last"))
+        more = os.path.join(self.session.directory, "more")
+        self.assertEqual(self.seen(0, "undo", "--last"), "seen: %s: a worktree outside the workspace: its files stay as they are\n" % more)
+        self.assertTrue(os.path.exists(os.path.join(more, "a")))
+
+    def test_git_status_in_a_repository_that_the_session_made(self):
+        before = self.git("ls -a; ls .git; git status --porcelain")
+        self.run_steps("git init -q new; cd new; echo a > a; git add a; git commit -qm a", "git submodule --quiet add ./new sub 2>&1; git commit -qm sub")
+        self.git("git -C new update-index --force-write-index; git -C sub update-index --force-write-index")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git("ls -a; ls .git; git status --porcelain"), before)
 
     def test_git_is_not_merged_as_text(self):
         self.run_steps("git pack-refs --all")
@@ -184,6 +302,14 @@ class Objects(GitCase):
         self.assertIn((".git/index", "object"), self.left("--all"))
         self.seen(8, "undo", "--all")
         self.assertEqual(self.git("git symbolic-ref HEAD"), "refs/heads/side\n")
+
+    def test_names_of_sha256_before_the_first_commit(self):
+        self.git("rm -rf .git; git init -q --object-format=sha256 .; git add a")
+        before = self.head()
+        for command in ("git add k", "git commit -qm one", "git rm -q --cached a; git add k; git commit -qm one; git branch side"):
+            self.run_steps(command)
+            self.assertEqual(self.session.seen("undo", "--last", "--session", self.session.name, check=False).returncode, 0)
+            self.assertEqual(self.head(), before)
 
     def test_what_the_session_pruned_comes_back(self):
         self.git("git gc -q; echo stashed > a; git stash -q")
@@ -267,6 +393,8 @@ class Locks(GitCase):
             said = self.seen(12, "undo", "--all")
             self.assertEqual(said, "seen: nothing was changed: %s is there: a git program is at work, or was killed (remove the file then)\n" % self.session.path(".git/" + name))
             self.assertEqual((self.head(), self.session.read("a")), (after, b"x\n"))
+            self.assertEqual(self.seen(12, "undo", "--all", "--force"), said)
+            self.assertTrue(os.path.exists(self.session.path(".git/" + name)))
             os.unlink(self.session.path(".git/" + name))
         self.seen(0, "undo", "--all")
         self.assertEqual([name for name in os.listdir(self.session.path(".git")) if name.endswith(".lock")], [])

@@ -1,12 +1,16 @@
 """seen undo --merge: what later steps and people changed, too, stays; overlapping changes are marked as git does."""
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import unittest
 
 from driver import Case
 from test_story import AGENT
+
+LONG = os.environ.get("SEEN_LONG") == "1"
 
 
 class Merge(Case):
@@ -83,6 +87,49 @@ class Merge(Case):
         shown = json.loads(self.undo("--step", "1", "--merge", "--dry-run", "--json", code=12).stdout)
         self.assertEqual([(change["action"], change["path"], change["conflicts"]) for change in shown["changes"]], [("merge", "f", 1)])
         self.assertIn("FIVE\n6\n", self.text("f"))
+
+    def random_edits(self, lines, count, who):
+        """Lines with so many replaced, removed or added, each by that writer."""
+        lines = list(lines)
+        for _ in range(count):
+            lines = lines or ["all was removed"]
+            at, new = self.random.randrange(len(lines)), f"{who} {self.random.randrange(10)}"  # two may write the same
+            lines[at:at + 1] = self.random.choice(([new], [], [lines[at], new], [new, lines[at]], [new, new]))
+        return lines
+
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_random_edits_are_merged_as_by_git(self):
+        """Whether they overlap or not: the same text as of git merge-file, with the same places marked."""
+        count, texts = 1000 if LONG else 150, {}
+        for number in range(count):
+            before = [str(line) for line in range(self.random.choice((3, 12, 40)))]
+            left = self.random_edits(before, self.random.randrange(1, 4), "x")
+            disk = self.random_edits(left, self.random.randrange(1, 4), self.random.choice(("x", "person")))
+            if left != before and disk != left:
+                texts[f"f{number}"] = ["".join(line + "\n" for line in text) for text in (before, left, disk)]
+        for directory, index in ((self.work, 0), (self.top / "left", 1)):
+            directory.mkdir(exist_ok=True)
+            for name, text in texts.items():
+                (directory / name).write_text(text[index])
+        # Of each program the first 32 files are kept as it leaves them.
+        names = sorted(texts)
+        self.run_steps(*(f"cd {self.top}/left; cp {' '.join(names[at:at + 30])} {self.work}" for at in range(0, len(names), 30)))
+        for name, text in texts.items():
+            (self.work / name).write_text(text[2])
+        shown = json.loads(self.undo("--all", "--merge", "--json", code=12).stdout)
+        conflicts = {change["path"]: change["conflicts"] for change in shown["changes"] if change["action"] == "merge"}
+        self.assertEqual([left for left in shown["left"]], [])
+        for name, (before, left, disk) in texts.items():
+            for side, text in ("disk", disk), ("base", left), ("before", before):
+                (self.top / side).write_text(text)
+            git = subprocess.run(["git", "merge-file", "-p", "-L", "on disk", "-L", "", "-L", "before", "disk", "base", "before"], cwd=self.top, stdout=subprocess.PIPE)
+            self.assertEqual(self.text(name), git.stdout.decode(), (before, left, disk))
+            self.assertEqual(conflicts.get(name, 0), git.returncode, (before, left, disk))
+        marked = sum(1 for count in conflicts.values() if count)
+        self.assertGreater(marked, count / 8)
+        self.assertGreater(len(texts) - marked, count / 8)
+        self.seen("redo", "--session", "s", code=0)
+        self.assertEqual({name: self.text(name) for name in texts}, {name: text[2] for name, text in texts.items()})
 
     def test_a_person_between_and_behind(self):
         """A person's edit between two steps is not taken for the first one's."""

@@ -112,6 +112,59 @@ class Picker(Tmux):
         self.keys("q", "q")
         self.ended()
 
+    def test_more_is_not_done_than_was_shown(self):
+        """A step that came behind the question is not undone with the others; nor is a file left that was to be undone."""
+        for later in ("agent", "person"):
+            with self.subTest(later=later):
+                self.tmux("kill-server", check=False)
+                self.open(self.words())
+                self.shows(r"q quit")
+                self.keys("Down" if later == "agent" else "Home", "s" if later == "agent" else "u")
+                screen = self.shows(r"\[y/N\]")
+                if later == "agent":
+                    self.assertFalse([line for line in screen if "later.txt" in line], screen)
+                    agent = self.session.agent()
+                    agent.shell("echo later > later.txt")
+                    agent.close()
+                else:
+                    self.session.write("later.txt", b"by the user")
+                self.keys("y")
+                self.shows(r"nothing was undone: files changed meanwhile; the plan is another one now")
+                self.assertTrue(self.exists("TODO") and self.exists("later.txt"))
+                self.assertFalse(self.exists("src"))
+
+    def test_each_key(self):
+        self.open(self.words(), height=8)
+        at = lambda: [line.split()[0] for line in self.shows(r"q quit") if re.match(r" +\d+ \d\d:", line)]
+        self.assertEqual(at(), ["3", "2", "1"])
+        for keys, step in ((("j", "j"), 1), (("k",), 2), (("Home",), 3), (("End",), 1), (("g",), 3), (("G",), 1), (("PageUp",), 3), (("PageDown",), 1), (("b",), 3), (("Space",), 1)):
+            self.keys(*keys, "d")
+            self.shows(r"^step %d: " % step)
+            back = {"j": "Escape", "k": "BSpace"}.get(keys[0], "q")
+            self.keys(back)
+            self.shows(r"q quit")
+        self.keys("Up", "Enter")
+        first = r"^diff --git a/src/a\.c"
+        self.shows(first)
+        for key, back in (("Down", "Up"), ("j", "k"), ("PageDown", "PageUp"), ("Space", "b"), ("End", "Home"), ("G", "g")):
+            self.keys(key)
+            self.hides(first)
+            self.keys(back)
+            self.shows(first)
+        self.keys("x", "Left", "F1")  # mean nothing
+        self.shows(first)
+        for key in ("n", "N", "q", "Enter", "Escape", "BSpace"):  # are no; the diff is there again
+            for wish in ("u", "s"):
+                self.keys(wish)
+                self.shows(r"undo step 2( and all later ones)?\? \[y/N\]")
+                self.keys(key)
+                self.shows(first)
+        self.keys("u")
+        self.shows(r"\[y/N\]")
+        self.keys("Y")
+        self.shows(r"2 paths undone")
+        self.ended()
+
     def test_sizes(self):
         self.open(self.words())
         self.shows(r"q quit")
@@ -162,9 +215,13 @@ class Picker(Tmux):
             terminal = self.start(*words)
             self.assertEqual(terminal.wait(), 0)
             self.assertIn(b"would remove TODO", terminal.output)
+        named = {key: value for key, value in self.environment().items() if key != "SEEN_PATHS_WORKSPACE"}
+        for words, said in (([], b"`seen undo --last` does this"), (["TODO"], b"`seen undo --last` with the same options and paths does this")):
+            done = subprocess.run([SEEN, "undo", *words], cwd=self.workspace, env=named, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+            self.assertIn(said, done.stderr)
         done = subprocess.run(self.words(), cwd=self.workspace, env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, check=True)
         self.assertIn(b"would remove TODO", done.stdout)
-        self.assertIn(b"`seen undo --last` does this", done.stderr)
+        self.assertIn(b"`seen undo --last` with the same options and paths does this", done.stderr)
 
 
 class Agents(Picker):

@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fuzz_holds(++entries <= size && strlen(index.path) == index.path_bytes);
 			ret = 0;
 		}
-		(void)git_index_is_same((const char *)data, size, (const char *)data, size,
-					oid_bytes);
 	}
+	bool is_whole = git_index_oid_bytes((const char *)data, size) != 0;
+	fuzz_holds(git_index_is_same((const char *)data, size, (const char *)data, size) ==
+		   is_whole);
 	return 0;
 }

@@ -1,13 +1,35 @@
 """Random sequences of git commands, and what git reports about a repository: HEAD, branches, stashes, worktrees, the state of a merge or rebase.
 
 A repository is in the workspace itself.  Its git directory is `.git`, or another directory of the workspace (--separate-git-dir), or
-one elsewhere: the workspace is a worktree then.  It may have a submodule.
+one elsewhere: the workspace is a worktree then.  It may have a submodule, a bare repository beside it that it pushes to, names of SHA-256, a
+split index, a sparse checkout, hooks elsewhere (core.hooksPath), pointers in the place of contents (as git-lfs has them), or no branch.
 """
 import os
 import random
 import subprocess
 
-LAYOUTS = ("plain", "plain", "submodule", "separate", "worktree")
+LAYOUTS = ("plain", "plain", "submodule", "submodule", "separate", "worktree", "worktree", "bare", "sha256", "split", "sparse", "hooks", "pointers", "detached")
+# What follows the start, by layout.
+MORE = {
+    "bare": "git init -q --bare remote.git && echo /remote.git >> .git/info/exclude && git remote add origin remote.git && git push -q origin main side old && git fetch -q",
+    "split": "git config core.splitIndex true && git update-index --split-index",
+    "sparse": "mkdir -p e/f && echo e > e/e && echo f > e/f/f && git add -A && git commit -qm wide && git sparse-checkout set d",
+    "hooks": "mkdir hooks && for h in post-commit post-checkout post-merge post-rewrite pre-commit reference-transaction; do printf '#!/bin/sh\\necho %s >> hooks.log\\n' $h > hooks/$h; "
+             "chmod +x hooks/$h; done; printf 'hooks\\nhooks.log\\n' >> .git/info/exclude; git config core.hooksPath hooks",
+    "pointers": "git config filter.p.clean '{pointer} clean' && git config filter.p.smudge '{pointer} smudge' && git config filter.p.required true && "
+                "echo '*.bin filter=p -text' > .gitattributes && seq 9000 > a.bin && seq 5 > d/b.bin && git add -A && git commit -qm pointers",
+    "detached": "git checkout -q --detach HEAD~1",
+}
+# As git-lfs: contents lie in the git directory, by their hashes; a commit has pointers.
+POINTER = """#!/bin/bash
+store=$(git rev-parse --absolute-git-dir)/lfs/objects; mkdir -p "$store"
+if [ "$1" = clean ]; then
+    part=$(mktemp "$store/part.XXXXXX"); cat > "$part"; name=$(sha256sum < "$part"); name=${name%% *}; mv -n "$part" "$store/$name"; rm -f "$part"; echo "pointer $name"
+else
+    read -r word name; cat "$store/$name"
+fi
+"""
+BARE = "remote.git"
 SETTINGS = """[user]
 	name = a
 	email = a@b
@@ -37,6 +59,11 @@ git status; git rev-parse -q --verify HEAD; git for-each-ref; git stash list --f
 [ ! -e .gitmodules ] || git submodule status 2>&1
 done
 """
+PRUNE = """
+for d in "$@"; do
+cd "$d" 2> /dev/null && git reflog expire --expire=now HEAD $(git for-each-ref --format='%(refname)' refs/heads) && git prune --expire=now
+done
+"""
 # A worktree's repository is checked with the one that it is of.
 CHECK = """
 for d in "$@"; do
@@ -62,12 +89,18 @@ class GitMaker:
             os.mkdir(self.root + ".main")
             self.shell(START + "git worktree add -q -b work %s" % self.root, self.root + ".main")
         else:
-            options = "--separate-git-dir=store.git" if self.layout == "separate" else ""
+            options = {"separate": "--separate-git-dir=store.git", "sha256": "--object-format=sha256"}.get(self.layout, "")
             self.shell(("OPTIONS=%s\n" % options) + START, self.root)
         if self.layout == "submodule":
             os.mkdir(self.root + ".upstream")
             self.shell(START, self.root + ".upstream")
             self.shell("git submodule --quiet add %s.upstream sub 2>&1 && git commit -qm sub" % self.root, self.root)
+        if self.layout in MORE:
+            pointer = os.path.join(session.directory, "pointer")
+            with open(pointer, "w") as file:
+                file.write(POINTER)
+            os.chmod(pointer, 0o755)
+            self.shell(MORE[self.layout].replace("{pointer}", pointer), self.root)
         self.shell("echo u > untracked; echo local >> d/c", self.root)
 
     def shell(self, script, directory, *words):
@@ -77,14 +110,23 @@ class GitMaker:
 
     def directories(self):
         """Worktrees and submodules."""
-        found = [name for name in sorted(os.listdir(self.root)) if os.path.lexists(os.path.join(self.root, name, ".git"))]
+        found = [name for name in sorted(os.listdir(self.root)) if os.path.lexists(os.path.join(self.root, name, ".git")) or name == BARE]
         return [self.root] + [os.path.join(self.root, name) for name in found]
 
     def output(self):
         return self.shell(TELL, self.root, *self.directories())
 
+    def refs(self):
+        """{name: value} of the first repository."""
+        lines = self.shell("echo HEAD $(git symbolic-ref -q HEAD || git rev-parse HEAD); git for-each-ref --format='%(refname) %(objectname)'", self.root)
+        return dict(line.split(" ", 1) for line in lines.splitlines())
+
+    def prune(self):
+        """What no ref and no index names goes; refs and stashes stay."""
+        self.shell(PRUNE, self.root, *self.directories())
+
     def problems(self):
-        own = [path for path in self.directories() if path == self.root or os.path.basename(path) == "sub" or os.path.isdir(os.path.join(path, ".git"))]
+        own = [path for path in self.directories() if path == self.root or os.path.basename(path) in ("sub", BARE) or os.path.isdir(os.path.join(path, ".git"))]
         return self.shell(CHECK, self.root, *own)
 
     def new(self):
@@ -103,8 +145,8 @@ class GitMaker:
         directories = self.directories()
         values = {"branch": pick(branches), "branch2": pick(branches), "new": self.new(), "n": self.random.randrange(3), "commit": self.commit(),
                   "worktree": os.path.relpath(pick(directories[1:] or ["wt1"]), self.root) if directories[1:] else "wt1"}
-        form = pick(pick(FORMS)).format(**values)
-        within = pick(directories)
+        form = pick(pick(FORMS + OWN_FORMS.get(self.layout, ()))).format(**values)
+        within = pick([path for path in directories if os.path.basename(path) != BARE])
         return form if within == self.root or self.random.random() < 0.6 else "cd %s && { %s; }" % (os.path.basename(within), form)
 
 
@@ -126,4 +168,14 @@ WORKTREES = ("git worktree add -q wt{n} -b {new}", "git worktree add -q wt{n} {b
              "rm -rf {worktree}; git worktree prune", "git worktree move {worktree} {new}", "git worktree lock {worktree}", "git worktree unlock {worktree}",
              "cd {worktree} && {{ {commit}; }}", "git submodule -q update --force --init", "git submodule -q deinit -f sub", "rm -rf {worktree}",
              "git init -q {new}; cd {new}; echo x > x; git add x; git commit -qm x")
+OWN_FORMS = {
+    "bare": (("git push -q origin {branch}", "git push -q origin HEAD:{new}", "git push -q -f origin HEAD~1:{branch}", "git push -q origin :{branch}", "git fetch -q --prune",
+              "git pull -q --no-rebase origin {branch}", "git -C remote.git gc -q --prune=now", "git -C remote.git branch -D {branch}", "git clone -q remote.git {new}"),) * 2,
+    "sparse": (("git sparse-checkout set d", "git sparse-checkout set e", "git sparse-checkout add e/f", "git sparse-checkout disable", "git sparse-checkout reapply",
+                "git sparse-checkout set --no-cone '/*' '!/e'", "git sparse-checkout set --sparse-index d", "echo x > e/x; git add --sparse e/x"),) * 2,
+    "pointers": (("seq {n}000 > a.bin; git commit -qam {new}", "echo {new} > d/b.bin", "echo {new} > {new}.bin; git add -A; git commit -qm {new}", "rm a.bin; git checkout -q -- a.bin",
+                  "rm -rf .git/lfs/objects", "mv a.bin {new}.bin; git add -A; git commit -qm {new}"),) * 2,
+    "hooks": (("rm -rf hooks", "git config --unset core.hooksPath", "echo 'echo more >> hooks.log' >> hooks/post-commit"),),
+    "split": (("git update-index --split-index", "git update-index --no-split-index", "git rm -q --cached b", "git update-index --really-refresh"),),
+}
 FORMS = (COMMITS, COMMITS, BRANCHES, MERGES, STASHES, PACKS, WORKTREES)
