@@ -177,7 +177,7 @@ static bool names_objects(const char *below)
 }
 
 /* Does all exist that a file of git's state names? */
-static bool has_all(const struct making *making, struct git_unit *unit, struct git_objects *objects,
+static bool has_all(const struct making *making, struct git_objects *objects,
 		    const struct tree_change *change, const char *below)
 {
 	char *text = NULL;
@@ -252,7 +252,7 @@ static int judge_objects(struct making *making, struct git_unit *unit, size_t in
 
 	if (!objects)
 		return -ENOMEM;
-	if (has_all(making, unit, objects, change, below))
+	if (has_all(making, objects, change, below))
 		return 0;
 	bool is_alone = strncmp(below, "refs/", 5) == 0 && strcmp(below, "refs/stash") != 0 &&
 			!is_checked_out(making, unit, below);
@@ -267,8 +267,8 @@ static bool is_member(const struct making *making, size_t index)
 	const struct git_unit *unit = git_unit_of(making, index);
 	enum git_class class = making->git->classes[index];
 
-	return unit &&
-	       (class == GIT_STATE || class == GIT_SETTINGS || class == GIT_OTHER || unit->is_made);
+	return unit && (class == GIT_STATE || class == GIT_SETTINGS || class == GIT_SHARED ||
+			class == GIT_OTHER || unit->is_made);
 }
 
 /* Objects that were made stay: a ref that is left may need them, and what nothing needs git removes
@@ -277,17 +277,17 @@ static void judge_staying(struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
 	const struct git_unit *unit = git_unit_of(making, index);
-	bool is_shared = making->git->classes[index] == GIT_SHARED;
+	unsigned char *fate = &making->fates[index];
+	enum git_class class = making->git->classes[index];
+	bool is_made = change->before.known && !change->before.exists;
 
-	if (!unit || making->fates[index] == FATE_APART)
+	if (!unit || *fate == FATE_APART)
 		return;
-	if ((making->git->classes[index] == GIT_OBJECT || is_shared) && !unit->is_made &&
-	    change->before.known && !change->before.exists)
-		making->fates[index] = FATE_ALREADY;
-	if (making->git->classes[index] == GIT_LOCK && change->left == TREE_CHANGED_SINCE)
-		making->fates[index] = FATE_ALREADY;
-	if (is_shared && change->before.known && change->before.exists && change->after.exists)
-		making->fates[index] = FATE_ALREADY;
+	if ((class == GIT_OBJECT && !unit->is_made && is_made) ||
+	    (class == GIT_LOCK && change->left == TREE_CHANGED_SINCE))
+		*fate = FATE_ALREADY;
+	if (class == GIT_SHARED && *fate == FATE_LEFT + SCHEDULE_EXTERNAL && change->after.exists)
+		*fate = is_made ? FATE_OPEN : FATE_ALREADY;
 }
 
 int git_state_judge(struct making *making)
@@ -324,7 +324,8 @@ static bool leaves_all(const struct making *making, size_t index)
 	unsigned fate = making->fates[index];
 
 	return fate >= FATE_LEFT && fate != FATE_LEFT + SCHEDULE_NO_OBJECT &&
-	       making->git->classes[index] != GIT_SETTINGS;
+	       making->git->classes[index] != GIT_SETTINGS &&
+	       making->git->classes[index] != GIT_SHARED;
 }
 
 /* What the session made in a repository that it made, too: a submodule's, for example. */

@@ -446,8 +446,8 @@ class Locks(GitCase):
         undo.wait()
         if os.path.exists(self.session.path(".git/index.lock")):
             self.assertIn("File exists", self.git("git add a"))
-        self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
-        self.assertEqual(self.head(), before)
+        done = self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
+        self.assertEqual(self.head(), before, done.stderr)
         self.assertEqual(self.git("git fsck --no-dangling; ls .git/*.lock 2> /dev/null"), "")
 
 
