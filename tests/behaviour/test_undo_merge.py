@@ -111,9 +111,9 @@ class Merge(Case):
             directory.mkdir(exist_ok=True)
             for name, text in texts.items():
                 (directory / name).write_text(text[index])
-        # Of each program the first 32 files are kept as it leaves them.
+        # Of each program the first files are kept as it leaves them.
         names = sorted(texts)
-        self.run_steps(*(f"cd {self.top}/left; cp {' '.join(names[at:at + 30])} {self.work}" for at in range(0, len(names), 30)))
+        self.run_steps(*(f"cd {self.top}/left; cp {' '.join(names[at:at + 20])} {self.work}" for at in range(0, len(names), 20)))
         for name, text in texts.items():
             (self.work / name).write_text(text[2])
         shown = json.loads(self.undo("--all", "--merge", "--json", code=12).stdout)

@@ -117,7 +117,7 @@ class Picker(Tmux):
         for later in ("agent", "person"):
             with self.subTest(later=later):
                 self.tmux("kill-server", check=False)
-                self.open(self.words())
+                self.open(["bash", "-c", '"$@"; sleep 60', "bash", *self.words()])  # tmux can miss what is printed at an end
                 self.shows(r"q quit")
                 self.keys("Down" if later == "agent" else "Home", "s" if later == "agent" else "u")
                 screen = self.shows(r"\[y/N\]")
