@@ -297,6 +297,27 @@ static int note_base(struct learned *learned)
 	return error;
 }
 
+/* What was written to a cache may be read there: whether it is depends on what an earlier run left. */
+static int note_caches(struct learned *learned)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < learned->counts[LEARNED_WRITE] && error == 0; i++) {
+		const struct learned_place *written = &learned->places[LEARNED_WRITE][i];
+		if (written->kind != LEARNED_CACHE || !written->path ||
+		    find_place(learned, LEARNED_READ, written->glob))
+			continue;
+		const struct place place = { .kind = LEARNED_CACHE,
+					     .bytes = strlen(written->path) };
+		char *glob = strdup(written->glob);
+		error = glob ? append_place(learned, LEARNED_READ, &place, glob, written->path)
+			     : -ENOMEM;
+		if (error < 0)
+			free(glob);
+	}
+	return error;
+}
+
 /* ---- events ---- */
 
 static int note_open(struct learned *learned, const struct event *event)
@@ -367,6 +388,8 @@ int learned_read(struct learned *learned, const char *journal)
 	}
 	events_close(events);
 	learned->sessions += error == 0;
+	if (error == 0)
+		error = note_caches(learned);
 	return error == 0 ? note_base(learned) : error;
 }
 

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
 #include "tracker/guard/protected.h"
 #include "tracker/guard/rule.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 /* Is that the program of this very process? */
@@ -97,6 +99,19 @@ static int obey(const struct supervision *supervision, struct target *target,
 	return answer->action == RULE_ACTION_DENY ? -EACCES : 0;
 }
 
+/* A descriptor's own name in /proc, of a pipe or a socket: no rule speaks of that. */
+static bool is_nameless(const struct target *target, const struct named *named)
+{
+	char link[32], text[SEGMENT_PATH_BYTES];
+	int fd;
+	const char *rest = path_behind_descriptor(named->path, (uint32_t)target->pid, &fd);
+
+	if (!rest || rest[0])
+		return false;
+	(void)snprintf(link, sizeof(link), "fd/%d", fd);
+	return proc_link(named->tid, link, text, sizeof(text)) > 0 && text[0] != '/';
+}
+
 int rules_ask(const struct supervision *supervision, struct target *target,
 	      const struct rules_access *access)
 {
@@ -108,6 +123,8 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 	if (!rule_may_hold(program, access->ops))
 		return 0;
 	if (!question.path) {
+		if (is_nameless(target, access->named))
+			return 0;
 		segment_count(segment, COUNTER_calls_unjudged, 1);
 		return 0;
 	}

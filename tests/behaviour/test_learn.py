@@ -33,6 +33,11 @@ class Learn(Case):
             done = self.seen("run", "--config", str(policy), "--fail-on=rule", "--via", via, "--", "bash", "-c", WORK, code=0)
             self.assertEqual(done.stderr, b"")
 
+    def test_cache_is_read_later(self):
+        """What the first run wrote to a cache, the next one may find there and read."""
+        policy = self.learned()
+        self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", "cat ~/.cache/tool/* > /dev/null", code=0)
+
     def test_new_is_refused(self):
         """A read, a write and a program that are new are refused, and are findings."""
         policy = self.learned()

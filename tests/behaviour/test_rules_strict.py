@@ -70,6 +70,11 @@ class Strict(Case):
             results = self.agent(command, command, session="a" + command[0], options=DENIES)
             self.assert_notice(results[1])
 
+    def test_pipe(self):
+        """A pipe by its descriptor's name in /proc is no file that a rule could mean: all was judged."""
+        done = self.seen("run", *DENIES, "--fail-on=rule", "--", "sh", "-c", "echo x | busybox cat /proc/self/fd/0; echo y | busybox cat /dev/stdin", code=0)
+        self.assertEqual(done.stdout, b"x\ny\n")
+
     def test_files_are_as_before(self):
         """Names across directories, links, mounts of a namespace of one's own."""
         done = self.seen("run", *DENIES, "--", "sh", "-c", "mkdir a b; echo x > a/f; mv a/f b/f; ln b/f a/g; cat a/g; unshare -Urm sh -c 'mount -t tmpfs t a && echo mounted'")
