@@ -150,9 +150,8 @@ static bool resembles_file(const char *word)
 static uint64_t inputs_of_command(struct session *session, const struct command_line *line,
 				  char *const argv[])
 {
-	static const char *const DIRECTORIES[] = {
-		"ls", "find", "bfs", "tree", "du", "rg", "ugrep", "git"
-	};
+	static const char *const DIRECTORIES[] = { "ls", "find", "bfs",   "tree",
+						   "du", "rg",   "ugrep", "git" };
 	const char *name = path_base(argv[0]);
 	/* Its first operand is no file: a pattern, a script. */
 	bool skips = strstr(name, "grep") || strcmp(name, "sed") == 0;

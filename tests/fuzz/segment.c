@@ -15,7 +15,7 @@ static bool is_inside(const struct segment *segment, const char *at, size_t size
 		       at <= from + segment->size_bytes - size);
 }
 
-static void use(const struct segment *segment, uint64_t odd)
+static void use(const struct segment *segment, uint64_t mixed)
 {
 	const char *text = NULL, *texts[] = { segment_journal(segment), segment_contents(segment),
 					      segment_undo(segment) };
@@ -23,10 +23,11 @@ static void use(const struct segment *segment, uint64_t odd)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		fuzz_holds(is_inside(segment, texts[i], 1) &&
 			   (!texts[i] || strlen(texts[i]) < segment->size_bytes));
-	fuzz_holds(is_inside(segment, arena_at(segment, odd, 64), 64));
-	fuzz_holds(is_inside(segment, arena_at(segment, odd >> 32, odd & 0xffff), odd & 0xffff));
+	fuzz_holds(is_inside(segment, arena_at(segment, mixed, 64), 64));
+	fuzz_holds(
+		is_inside(segment, arena_at(segment, mixed >> 32, mixed & 0xffff), mixed & 0xffff));
 	for (int table = 0; table < TABLE_COUNT; table++)
-		fuzz_holds(is_inside(segment, segment_slot(segment, table, odd), 1));
+		fuzz_holds(is_inside(segment, segment_slot(segment, table, mixed), 1));
 	for (int words = 0;
 	     words < 8 && (text = segment_text(segment, segment->settings->paths_exclude, text));
 	     words++)
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)config_free(config);
 	}
 	uint8_t *bytes = (uint8_t *)made.header;
-	uint64_t odd = 1;
+	uint64_t mixed = 1;
 	for (size_t i = 0; i < PATCHES_MAX && size >= PATCH_BYTES;
 	     i++, data += PATCH_BYTES, size -= PATCH_BYTES) {
 		uint16_t place;
@@ -64,11 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(&value, data + sizeof(place), sizeof(value));
 		if (place <= REACH - sizeof(value))
 			memcpy(bytes + place, &value, sizeof(value));
-		odd = odd << 32 ^ value;
+		mixed = mixed << 32 ^ value;
 	}
 	struct segment segment;
 	if (segment_view(bytes, made.size_bytes, &segment) == 0)
-		use(&segment, odd);
+		use(&segment, mixed);
 	memcpy(bytes, before, sizeof(before));
 	return 0;
 }
