@@ -1,6 +1,7 @@
 /* Descriptors that this program opened by name: see descriptors.h. */
 #include "shim/preload/descriptors.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -202,6 +203,15 @@ void descriptor_duplicated(int fd, int copy)
 /* libc's in-process reads and writes are not seen.  What a stream's buffers tell is that there were
  * some, and how much passed at least (bits/types/struct_FILE.h; the layout is part of glibc's
  * ABI). */
+int descriptor_stream_flush(FILE *stream)
+{
+	if (ftrylockfile(stream) != 0)
+		return -EBUSY;
+	int result = fflush_unlocked(stream);
+	funlockfile(stream);
+	return result;
+}
+
 void descriptor_stream_closing(FILE *stream, int fd)
 {
 	struct descriptor *descriptor = descriptor_at(fd);

@@ -145,6 +145,10 @@ void descriptor_duplicated(int fd, int copy);
 void descriptor_closing(unsigned first, unsigned last);
 void descriptor_closing_one(int fd);
 
+/* descriptor_stream_flush(): writes what a stream still holds.  Returns 0; EOF; -EBUSY: another thread has
+ * the stream, maybe for ever. */
+int descriptor_stream_flush(FILE *stream);
+
 /* descriptor_stream_closing(): a stream is about to be closed; fd: its descriptor. */
 void descriptor_stream_closing(FILE *stream, int fd);
 

@@ -15,7 +15,8 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 HELPERS = TESTS / "programs" / "helpers"
 HOOKS = TESTS.parent / "shim" / "preload" / "hooks.def"
 # What no helper of one process can call alone, and the test that does.
-ELSEWHERE = {"vfork": "tests/programs/vfork_threads.c", "io_submit": "tests/behaviour/test_keep.py"}
+ELSEWHERE = {"vfork": "tests/programs/vfork_threads.c", "io_submit": "tests/behaviour/test_keep.py",
+             **dict.fromkeys(["mprotect", "pkey_mprotect", "mremap"], "tests/programs/copies.c")}
 
 
 def helper(name):

@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 
 #include "shim/keep/scratch.h"
+#include "shim/preload/descriptors.h"
 #include "shim/preload/follow/write_check.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/record.h"
@@ -529,24 +530,14 @@ void guarded_inherit(uint64_t file_key)
 		inspect_standard(fd);
 }
 
-/* What a stream still holds would be written behind our back when this process's exit handlers are
- * through.  Another thread may have the stream for ever: then it is. */
-static bool flush(FILE *stream)
-{
-	if (ftrylockfile(stream) != 0)
-		return false;
-	(void)fflush_unlocked(stream);
-	funlockfile(stream);
-	return true;
-}
-
 static bool is_flushed(int fd, const struct opening *opening)
 {
 	FILE *stream = opening->stream;
 
 	if (!stream && fd == 1 && stdout && stdout->_fileno == 1)
 		stream = stdout;
-	return !stream || (may_check(opening) && flush(stream)) ||
+	/* what a stream holds would be written behind our back when the exit handlers are through */
+	return !stream || (may_check(opening) && descriptor_stream_flush(stream) != -EBUSY) ||
 	       !(opening->marks & OPENING_STREAM);
 }
 

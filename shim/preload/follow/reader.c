@@ -22,6 +22,7 @@
 
 #include "shim/call/call.h"
 #include "shim/keep/scratch.h"
+#include "shim/preload/descriptors.h"
 #include "shim/preload/follow/reader_git.h"
 #include "shim/preload/follow/reader_identity.h"
 #include "shim/preload/follow/reader_place.h"
@@ -544,7 +545,7 @@ static void remember(uint64_t output_bytes, const struct moment *moment)
 
 void reader_flush(void)
 {
-	if (shim.tracks && reader.check.is_git && fflush(stdout) != 0)
+	if (shim.tracks && reader.check.is_git && descriptor_stream_flush(stdout) != 0)
 		reader_untrackable();
 }
 
