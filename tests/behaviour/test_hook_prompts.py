@@ -77,7 +77,7 @@ tells()
 out.append(edit("a")); out.append(edit("e"))
 ''')
         self.assertEqual(results[:2], [None, None])
-        # Who did it is said where every process is observed: not while one was just started.
+        # Who did it is reported where every process is observed: not while one was just started.
         self.assertEqual(results[2].replace(" (by another program)", ""), "changed since you read them: a, d/b.c, with words, g")
         self.assertIn("was modified since you last read it", results[3])
         self.assertIsNone(results[4])
