@@ -73,6 +73,7 @@ class Directory(Kept):
 
     def test_it_goes_with_the_session(self):
         self.keep()
+        self.wait_for_aside()  # it cuts the session
         size = sum(path.stat().st_blocks for path in [self.contents, *self.contents.iterdir()]) * 512
         session, = self.json("sessions")["sessions"]
         rest = [self.runtime / "seen/s/segment", *(path for path in self.session_directory().rglob("*") if path != self.contents and path.parent != self.contents)]
