@@ -110,6 +110,7 @@ static int print_json(const struct undo_session *session, const struct tree_reco
 
 struct printing {
 	const struct undo_session *session;
+	uint64_t lost; /* undo_session_lost() */
 	bool is_whole;
 };
 
@@ -119,8 +120,7 @@ static int print(const struct tree_records *records, struct diff_set *set, void 
 	const struct patch_style *chosen = style();
 	unsigned width = columns();
 	char text[UNDO_SESSION_TEXT_BYTES];
-	uint64_t unrecorded = step ? 0
-				   : undo_session_unrecorded(&printing->session->session, records);
+	uint64_t unrecorded = step ? 0 : undo_session_unrecorded(printing->lost, records);
 	int error;
 
 	if (json) {
@@ -163,7 +163,8 @@ static char **paths_of(char **words)
 static int diff(const struct undo_session *session, char **paths)
 {
 	struct diff_request request = { .step = step, .since = since, .paths = paths };
-	struct printing printing = { .session = session };
+	struct printing printing = { .session = session,
+				     .lost = undo_session_lost(&session->session) };
 	const struct diff_visitor visitor = { print, &printing };
 	int code = diff_range_visit(session, &request, &visitor);
 

@@ -266,6 +266,7 @@ int story_make(const struct steps *steps, const char *undo, const char *workspac
 {
 	*ret_story = (struct story){ .has_journal = steps->has_journal,
 				     .lost_records = steps->lost_records };
+	uint64_t lost = session ? undo_session_lost(session) : 0;
 	int error = tree_records_read(undo, &ret_story->records);
 	bool *running = calloc(steps->count + 1, sizeof(*running));
 	const struct step_changes_visit visit = { .records = &ret_story->records,
@@ -287,8 +288,7 @@ int story_make(const struct steps *steps, const char *undo, const char *workspac
 		};
 	if (error == 0)
 		error = step_changes_visit(&visit);
-	if (session)
-		ret_story->unrecorded = undo_session_unrecorded(session, &ret_story->records);
+	ret_story->unrecorded = undo_session_unrecorded(lost, &ret_story->records);
 	if (error == 0)
 		error = count_without_step(ret_story, steps);
 	free(running);

@@ -59,6 +59,16 @@ static uint32_t step_of(const struct undo_ranges *ranges, const struct tree_reco
 	return step ? step->number : 0;
 }
 
+uint32_t undo_range_step_of(const struct undo_ranges *ranges, const struct operation_head *head)
+{
+	const struct tree_records *records = ranges->records;
+
+	for (size_t i = 0; i < records->count && head->flags & OPERATION_STEP; i++)
+		if (!records->records[i].operation && records->records[i].place == head->from_place)
+			return step_of(ranges, &records->records[i]);
+	return head->step;
+}
+
 static bool is_change(const struct tree_record *record)
 {
 	return !record->failed && pack_is_change(record->kind);

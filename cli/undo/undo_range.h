@@ -44,6 +44,9 @@ uint32_t undo_range_unfinished(const struct undo_ranges *ranges);
 /* undo_range_next(): the number of the next operation. */
 uint32_t undo_range_next(const struct undo_ranges *ranges);
 
+/* undo_range_step_of(): the one step that an operation is about; 0: more, or not known. */
+uint32_t undo_range_step_of(const struct undo_ranges *ranges, const struct operation_head *head);
+
 /* What `--last` means. */
 struct undo_last {
 	uint32_t step; /* 0: none */

@@ -187,7 +187,7 @@ static int make_plan(struct undo_run *run)
 	head->reverses = request->kind == OPERATION_REDO ? run->ranges.operation : 0;
 	head->flags = (options.times ? OPERATION_TIMES : 0) |
 		      (request->force ? OPERATION_FORCE : 0) |
-		      (request->paths ? OPERATION_PATHS : 0) |
+		      (request->paths ? OPERATION_PATHS : 0) | (run->step ? OPERATION_STEP : 0) |
 		      (head->step && run->report.left_count ? OPERATION_INCOMPLETE : 0);
 	return EXIT_CODE_OK;
 }
@@ -301,6 +301,40 @@ static int lock_git(struct undo_run *run)
 	return error < 0 ? failed(run, error) : EXIT_CODE_OK;
 }
 
+static int describe(const struct undo_run *run, struct undo_planned *ret_planned)
+{
+	struct undo_planned planned = { .step = run->step, .changes = run->schedule.count };
+	int error = undo_report_digest(run, &planned.digest);
+
+	if (error == 0)
+		*ret_planned = planned;
+	return error;
+}
+
+/* What a person agreed to is the plan that was shown. */
+static int check_expected(const struct undo_run *run)
+{
+	const struct undo_request *request = run->request;
+	const struct undo_planned *expected = &request->expected;
+	struct undo_planned planned;
+
+	if (!request->planned && !expected->digest)
+		return EXIT_CODE_OK;
+	int error = describe(run, &planned);
+	if (error < 0)
+		return failed(run, error);
+	if (request->planned)
+		*request->planned = planned;
+	if (expected->step && planned.step != expected->step)
+		message("nothing was undone: the last step is another one now, step %u", run->step);
+	else if (expected->digest && planned.digest != expected->digest)
+		message("nothing was undone: the plan is another one now than the one that "
+			"was shown");
+	else
+		return EXIT_CODE_OK;
+	return EXIT_CODE_CONFLICT;
+}
+
 /* What a git program did meanwhile, the plan must not take for what it found. */
 static int lock_and_plan(struct undo_run *run)
 {
@@ -309,7 +343,8 @@ static int lock_and_plan(struct undo_run *run)
 	if (code != EXIT_CODE_OK || !run->locks.is_late)
 		return code;
 	drop_plan(run);
-	return make_plan(run);
+	code = make_plan(run);
+	return code == EXIT_CODE_OK ? check_expected(run) : code;
 }
 
 static int stopped(const struct undo_run *run, int error)
@@ -357,6 +392,7 @@ static int resume(struct undo_run *run)
 	}
 	if (error < 0)
 		return failed(run, error);
+	run->step = undo_range_step_of(&run->ranges, &run->schedule.head);
 	int locked = lock_git(run);
 	if (locked != EXIT_CODE_OK)
 		return locked;
@@ -375,39 +411,6 @@ static int resume(struct undo_run *run)
 	}
 	apply_result_free(&result);
 	return code;
-}
-
-static int describe(const struct undo_run *run, struct undo_planned *ret_planned)
-{
-	struct undo_planned planned = { .step = run->step, .changes = run->schedule.count };
-	int error = undo_report_digest(run, &planned.digest);
-
-	if (error == 0)
-		*ret_planned = planned;
-	return error;
-}
-
-/* What a person agreed to is the plan that was shown. */
-static int check_expected(const struct undo_run *run)
-{
-	const struct undo_request *request = run->request;
-	const struct undo_planned *expected = &request->expected;
-	struct undo_planned planned;
-
-	if (!request->planned && !expected->digest)
-		return EXIT_CODE_OK;
-	int error = describe(run, &planned);
-	if (error < 0)
-		return failed(run, error);
-	if (request->planned)
-		*request->planned = planned;
-	if (expected->step && planned.step != expected->step)
-		message("nothing was undone: the last step is another one now, step %u", run->step);
-	else if (expected->digest && planned.digest != expected->digest)
-		message("nothing was undone: files changed meanwhile; the plan is another one now");
-	else
-		return EXIT_CODE_OK;
-	return EXIT_CODE_CONFLICT;
 }
 
 /* All of the last step is left: that is on record, so that the next `--last` goes on before it. */
@@ -488,11 +491,12 @@ static int read_and_act(struct undo_run *run)
 	if (code != EXIT_CODE_OK)
 		return code;
 	undo_session_mark(&run->session);
+	uint64_t lost = undo_session_lost(&run->session.session);
 	int error = tree_records_read(run->session.undo, &run->records);
 	if (error == 0)
 		error = undo_ranges_read(&run->session.steps, &run->records, run->directory,
 					 &run->ranges);
-	run->unrecorded = undo_session_unrecorded(&run->session.session, &run->records);
+	run->unrecorded = undo_session_unrecorded(lost, &run->records);
 	return error < 0 ? failed(run, error) : act(run);
 }
 

@@ -146,11 +146,15 @@ void undo_session_mark(const struct undo_session *session)
 		(void)pack_boundary(segment, PACK_COMMAND);
 }
 
-uint64_t undo_session_unrecorded(const struct session *session, const struct tree_records *records)
+uint64_t undo_session_lost(const struct session *session)
 {
 	const struct segment *segment = &session->segment;
-	uint64_t lost = segment->header ? segment_counter(segment, COUNTER_lost_undo) : 0;
 
+	return segment->header ? segment_counter(segment, COUNTER_lost_undo) : 0;
+}
+
+uint64_t undo_session_unrecorded(uint64_t lost, const struct tree_records *records)
+{
 	return lost > records->not_kept && !records->damaged && !records->dropped_parts
 		       ? lost - records->not_kept
 		       : 0;

@@ -38,9 +38,14 @@ int undo_session_find_records(const struct config *config, const char *name,
  * a session in which a process lives; else nothing. */
 void undo_session_mark(const struct undo_session *session);
 
+/* undo_session_lost(): how many changes of a session were counted as not kept; 0: it has no segment any more.  To be
+ * read before its records: what a live step could not keep is on record before it is counted. */
+uint64_t undo_session_lost(const struct session *session);
+
 /* undo_session_unrecorded(): how many changes of a session are not among its undo records, since there was no room for
- * them.  0 also where that is not known: it has no segment any more, or records are damaged or went. */
-uint64_t undo_session_unrecorded(const struct session *session, const struct tree_records *records);
+ * them.  lost: undo_session_lost().  0 also where that is not known: it has no segment any more, or records are
+ * damaged or went. */
+uint64_t undo_session_unrecorded(uint64_t lost, const struct tree_records *records);
 
 /* undo_session_unrecorded_text(): for a person; "" where there are none. */
 enum { UNDO_SESSION_TEXT_BYTES = 192 };

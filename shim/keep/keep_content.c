@@ -16,6 +16,8 @@
 enum {
 	LEFT_MAX = 24, /* files that a process leaves at a boundary with their content on record */
 	LEFT_STATES = 64,
+	LEFT_PART_OF_MAX =
+		4, /* of what may be kept: so far large contents are kept as they are left */
 };
 
 /* Has a descriptor's file lost the name that the kernel has for it?  It may have others. */
@@ -248,6 +250,13 @@ static void note_as_left(const struct pack_state *state)
 	__atomic_store_n(left_place(state), digest_of(state), __ATOMIC_RELAXED);
 }
 
+/* A rebase writes a large index for each commit: the steps before it are not to lose their undo for that. */
+static bool has_room_for_left(const struct segment *segment, uint64_t size_bytes)
+{
+	return __atomic_load_n(&segment->header->undo_bytes, __ATOMIC_RELAXED) + size_bytes <=
+	       segment->settings->undo_max_bytes / LEFT_PART_OF_MAX;
+}
+
 /* git checkout writes the index behind all of its files. */
 static bool is_to_be_left(const struct keeper *keeper, const struct pack_note *note)
 {
@@ -255,8 +264,10 @@ static bool is_to_be_left(const struct keeper *keeper, const struct pack_note *n
 
 	if (!S_ISREG(note->before.mode) || !size_bytes || size_bytes > left_bytes_max(note->path))
 		return false;
-	return left_is_git_index(note->path) ||
-	       (!rebuildable_is_name(keeper->segment, note->path) && is_among_first(keeper));
+	if (left_is_git_index(note->path))
+		return size_bytes <= PACK_INLINE_BYTES_MAX ||
+		       has_room_for_left(keeper->segment, size_bytes);
+	return !rebuildable_is_name(keeper->segment, note->path) && is_among_first(keeper);
 }
 
 bool keep_left(const struct keeper *keeper, const struct pack_note *note,

@@ -11,6 +11,8 @@ import packs
 from driver import BUILD, Case
 from harness import SEEN, VIA
 
+FAILS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "fails_at")
+
 
 def snapshot(top):
     """{path: [type, mode, content or target, inode]} of all below a directory, .git left out; of links to one file the same list."""
@@ -447,6 +449,18 @@ class Limits(Keep):
         result = self.seen("undo", "--session", "s", "--all", code=8)
         self.assertEqual((result.stdout.splitlines()[0], self.work.joinpath("c").exists()), (b"removed c", False))
         self.assertIn(lost, result.stderr)
+
+    def test_one_step_whose_undo_was_killed_is_whole_without_them(self):
+        self.file("a", b"x")
+        self.run_with("echo y >> a", reserve=99)
+        self.run_with("echo z > c; echo z > d")
+        for number in range(1, 50):
+            subprocess.run([FAILS_AT, str(number), "kill", self.home / "count", SEEN, "undo", "--last", "--session", "s"], cwd=self.work, env=self.env,
+                           stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            result = self.seen("undo", "--session", "s", "--continue")
+            if result.returncode != 1:
+                break
+        self.assertEqual((result.returncode, result.stdout[:9]), (0, b"finished:"), result.stderr)
 
     def test_what_can_be_made_again_is_no_loss(self):
         self.file("x.o", b"x")

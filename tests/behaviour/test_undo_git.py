@@ -188,6 +188,15 @@ class Unit(GitCase):
             self.seen(0, "undo", "--all")
             self.assertEqual(self.head(), before)
 
+    def test_an_index_that_is_written_often_takes_no_undo_from_earlier_steps(self):
+        agent = self.session.agent("-c", "undo.max_bytes=16000000")
+        agent.shell("rm a")
+        for _ in range(2):
+            agent.shell("for i in $(seq 20); do head -c 1000000 /dev/urandom > .git/index.lock; rm .git/index.lock; done")
+        agent.close()
+        self.assertNotIn("the oldest undo records went", self.seen(0, "undo", "--all"))
+        self.assertEqual(self.session.read("a"), b"2\n")
+
     def test_git_add_of_a_person_is_one(self):
         self.run_steps("echo x > x; git add x")
         self.git("echo y > y; git add y")

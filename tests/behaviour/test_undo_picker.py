@@ -1,9 +1,12 @@
 """`seen undo` alone on a terminal: the steps to choose from, a diff, a plan, a question."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import termios
+import time
+import unittest
 
 from driver import Terminal
 from harness import SEEN, Session, lines
@@ -129,9 +132,29 @@ class Picker(Tmux):
                 else:
                     self.session.write("later.txt", b"by the user")
                 self.keys("y")
-                self.shows(r"nothing was undone: files changed meanwhile; the plan is another one now")
+                self.shows(r"nothing was undone: the plan is another one now than")
                 self.assertTrue(self.exists("TODO") and self.exists("later.txt"))
                 self.assertFalse(self.exists("src"))
+
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_what_changes_while_a_lock_of_git_is_waited_for(self):
+        """The plan that is made behind it is not the one that was shown."""
+        subprocess.run(["git", "init", "-q", "."], cwd=self.workspace, env=self.environment(), check=True)
+        agent = self.session.agent()
+        agent.shell("echo x > staged; git add staged")
+        agent.close()
+        index = self.session.read(".git/index")
+        self.open(["bash", "-c", '"$@"; sleep 60', "bash", *self.words()])
+        self.shows(r"q quit")
+        self.keys("u")
+        self.line(self.shows(r"\[y/N\]"), r"^would remove staged$")
+        self.session.write(".git/index.lock", b"")
+        self.keys("y")
+        time.sleep(0.7)
+        self.session.write("staged", b"by the user")
+        os.unlink(self.session.path(".git/index.lock"))
+        self.shows(r"nothing was undone: the plan is another one now than")
+        self.assertEqual((self.session.read("staged"), self.session.read(".git/index")), (b"by the user", index))
 
     def test_each_key(self):
         self.open(self.words(), height=8)

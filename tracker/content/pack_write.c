@@ -285,7 +285,7 @@ static uint64_t finish_draft(const struct segment *segment, const struct draft *
 {
 	close_part(draft);
 	bool is_missing = error < 0 && error != -EALREADY && pack_is_change(draft->record.kind);
-	if (is_missing || pack_is_loss(&draft->record))
+	if (is_missing || (error >= 0 && pack_is_loss(&draft->record)))
 		segment_count(segment, COUNTER_lost_undo, 1);
 	if (error < 0)
 		return PACK_NO_PLACE;

@@ -125,6 +125,22 @@ Test(pack_write, what_another_process_kept_meanwhile_has_no_second_record)
 	pack_reader_close(&reader);
 }
 
+/* That process counted what it could not keep. */
+Test(pack_write, what_another_process_noted_meanwhile_is_counted_once)
+{
+	struct pack_note note = note_of(PACK_CONTENT, "/w/file");
+
+	note.before.size_bytes = 100;
+	note.reason = PACK_TOO_LARGE;
+	note.key = 77;
+	cr_assert_neq(pack_write(&world.segment, &note, PACK_NOT_KEPT, NULL, 0), PACK_NO_PLACE);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 1);
+	kept_note(&world.segment, note.key);
+	cr_assert_eq(pack_write(&world.segment, &note, PACK_NOT_KEPT, NULL, 0), PACK_NO_PLACE);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_undo_records), 1);
+}
+
 Test(pack_write, a_record_tells_what_its_note_said)
 {
 	struct pack_note note = note_of(PACK_RENAMED, "/w/from");
