@@ -35,7 +35,7 @@ int capabilities_drop(void)
 	/* Without CAP_SETPCAP the bounding set stays; no_new_privs keeps a program from more, but root's. */
 	for (unsigned number = 0; prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; number++)
 		if (!is_kept(number) && prctl(PR_CAPBSET_READ, number, 0, 0, 0) == 1 &&
-		    prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0)
+		    prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0 && errno != EPERM)
 			return -errno;
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	for (unsigned number = 0; number < 32 * _LINUX_CAPABILITY_U32S_3; number++) {

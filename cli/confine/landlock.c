@@ -110,7 +110,8 @@ static int add_rule(void *data, const char *path, enum grant_level level)
 	return error;
 }
 
-/* Devices that hold nothing of the machine: as bubblewrap's --dev has them. */
+/* The devices that bubblewrap's --dev has.  Its /dev/pts and /dev/shm are empty ones; these are the
+ * machine's (docs/rules.md). */
 static int add_devices(struct confinement *confinement)
 {
 	static const char *const DEVICES[] = { "/dev/null",   "/dev/zero", "/dev/full",

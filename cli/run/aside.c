@@ -3,12 +3,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { LOWEST_PRIORITY = 19 };
 
 /* Keeps nothing of the run: neither what others wait to see closed, nor a directory that could not be
  * unmounted, nor a signal that is for the run's terminal. */
@@ -26,7 +23,6 @@ static void stand_alone(void)
 		for (int fd = (int)sysconf(_SC_OPEN_MAX) - 1; fd > STDERR_FILENO; fd--)
 			(void)close(fd);
 	(void)!chdir("/");
-	(void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
 	(void)signal(SIGIO, SIG_IGN); /* store_remove.h */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigemptyset(&none);

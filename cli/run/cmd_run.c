@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/agents/transcripts.h"
@@ -320,8 +321,11 @@ static void leave_session(void *data)
 
 static void tidy(void *data)
 {
+	enum { LOWEST_PRIORITY = 19 };
 	const struct run *run = data;
 
+	/* not of cut(): other commands wait for the session that it holds */
+	(void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
 	tidy_sessions(run->config, run->session.directory);
 }
 
@@ -354,7 +358,7 @@ static int run_in_session(struct run *run)
 	metadata_open(&run->session);
 	recording->protect = protect_start(segment);
 	/* while the command runs, since what comes behind it may be killed with a container */
-	if (!run->is_inner && tidy_is_due(run->config))
+	if (aside_is_possible(run->is_inner) && tidy_is_due(run->config))
 		(void)aside(leave_session, tidy, run);
 	int code = hands_on_file(run->config, segment)
 			   ? EXIT_CODE_FAILED

@@ -24,6 +24,7 @@
 #include "cli/confine/grants.h"
 #include "cli/confine/landlock.h"
 #include "cli/confine/sets.h"
+#include "cli/confine/terminal_filter.h"
 #include "cli/enable/starter.h"
 #include "cli/run/confined_check.h"
 #include "cli/run/confined_options.h"
@@ -489,6 +490,11 @@ bool confined_enter(const char *descriptors)
 	(void)close(standard_error);
 	(void)fcntl(inside.socket, F_SETFD, FD_CLOEXEC);
 	inside.is_inside = true;
+	int error = terminal_filter_install();
+	if (error < 0) {
+		message("--confine: no filter of system calls (seccomp): %s", strerror(-error));
+		return false;
+	}
 	/* Whatever is reported from here on is this process's own: bwrap did its part. */
 	report(0);
 	return confined_check_list(list, inside.text);

@@ -32,6 +32,12 @@ static int lease(int fd)
 	return fcntl(fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
 }
 
+/* A process that stood still for long has lost its lease: another one uses the file. */
+static bool is_lost(int fd, bool is_leased)
+{
+	return is_leased && fcntl(fd, F_GETLEASE) != F_WRLCK;
+}
+
 /* Makes a hole.  `from`, `to`: 0, 0: there is none yet. */
 static int punch(int fd, off_t from, off_t to)
 {
@@ -43,7 +49,7 @@ static int punch(int fd, off_t from, off_t to)
 
 /* Makes holes of the pages that hold zeroes.  Blocks that were never written to are holes to lseek(2)
  * already, as long as no process read them; those are not inspected. */
-static int cut_segment(int fd, const unsigned char *memory, off_t size)
+static int cut_segment(int fd, const unsigned char *memory, off_t size, bool is_leased)
 {
 	static const unsigned char ZEROES[PAGE_BYTES];
 	off_t hole = 0, end = 0;
@@ -62,10 +68,12 @@ static int cut_segment(int fd, const unsigned char *memory, off_t size)
 		off_t length = size - at < PAGE_BYTES ? size - at : PAGE_BYTES;
 		if (memcmp(memory + at, ZEROES, (size_t)length) == 0)
 			continue;
-		error = punch(fd, hole, at);
+		error = is_lost(fd, is_leased) ? -EBUSY : punch(fd, hole, at);
 		hole = at + PAGE_BYTES;
 	}
-	return error == 0 ? punch(fd, hole, size) : error;
+	return error == 0 && is_lost(fd, is_leased) ? -EBUSY
+	       : error == 0                         ? punch(fd, hole, size)
+						    : error;
 }
 
 /* It was used no longer for being cut. */
@@ -126,7 +134,7 @@ static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone
 	if (error == 0 && journal[0])
 		(void)cut_journal(journal);
 	if (error == 0 && !packs_alone)
-		error = cut_segment(fd, memory, stat->st_size);
+		error = cut_segment(fd, memory, stat->st_size, is_leased);
 	(void)munmap(memory, (size_t)stat->st_size);
 	return error;
 }

@@ -107,6 +107,15 @@ static inline enum open_purpose call_open_purpose(uint32_t flags)
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) ? OPENS_WRITE : OPENS_READ;
 }
 
+/* call_open_may_change(): may the open, or what goes through its descriptor, change a directory or a file?
+ * One for reading may make its file (`flock FILE`). */
+static inline bool call_open_may_change(uint32_t flags)
+{
+	enum open_purpose purpose = call_open_purpose(flags);
+
+	return purpose == OPENS_WRITE || (purpose == OPENS_READ && (flags & O_CREAT));
+}
+
 /* call_open_count(): what an open counts as; not for OPENS_PLACE. */
 static inline enum process_count call_open_count(enum open_purpose purpose)
 {

@@ -303,7 +303,7 @@ EXPORT int prctl(int option, ...)
 	bool shared = option == PR_SET_SECCOMP &&
 		      in_vfork_child(); /* then it is not this process */
 	if (option == PR_SET_NO_NEW_PRIVS && arguments[0] == 1)
-		sandbox_begins();
+		sandbox_begins(true);
 	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 	if (shared)
 		return error;

@@ -382,7 +382,7 @@ static bool is_made_here(const struct system_call *call, const long *arguments, 
 	if (is_start(call->number, arguments, ret))
 		return true;
 	if (call->operation == OPERATION_CONFINE)
-		sandbox_begins();
+		sandbox_begins(false);
 	if (!shim.on)
 		return false;
 	switch ((enum operation)call->operation) {

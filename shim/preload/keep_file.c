@@ -177,7 +177,7 @@ void keep_open(struct call *call)
 	const struct keeper self = keep_self();
 	struct keep_name name;
 
-	if (call_open_purpose(call->flags) != OPENS_WRITE)
+	if (!call_open_may_change(call->flags))
 		return;
 	/* where its file is, the descriptor tells; what it was emptied of is lost */
 	call->kept.stamps = call->operation == OPERATION_OPEN_HANDLE;
@@ -194,7 +194,7 @@ void keep_open(struct call *call)
 		keep_new(call, &name);
 		call->kept.stamps = true;
 	} else if (is_of_undo && name.is_there && (call->flags & ONLY_NEW) != ONLY_NEW &&
-		   S_ISREG(name.state.mode)) {
+		   S_ISREG(name.state.mode) && call_open_purpose(call->flags) == OPENS_WRITE) {
 		/* what libc's streams and children write is not seen */
 		bool by_stream = call->operation == OPERATION_OPEN_LATER || in_vfork_child() ||
 				 is_by_queue(call) ||

@@ -44,7 +44,9 @@ static bool note(const struct mapping *noted)
 	for (int i = 0; i < MAPPINGS; i++) {
 		struct mapping *mapping = &mappings[i];
 		uint64_t there = start_of(mapping);
-		bool is_free = there == 0 || overlaps(mapping, noted->begin, noted->end);
+		/* one that is covered in part is still there beside it */
+		bool is_free = there == 0 || (there > BEING_NOTED && noted->begin <= there &&
+					      mapping->end <= noted->end);
 		if (!is_free ||
 		    !__atomic_compare_exchange_n(&mapping->begin, &there, BEING_NOTED, false,
 						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

@@ -9,7 +9,7 @@
 #include "shim/start/request.h"
 #include "tracker/sys/sys.h"
 
-void sandbox_begins(void)
+void sandbox_begins(bool drops)
 {
 	if (!shim.on || shim.sandboxed || shim.supervised || in_vfork_child() ||
 	    sys_getpid() != shim.pid)
@@ -17,7 +17,7 @@ void sandbox_begins(void)
 	const struct request_start start = {
 		.directory = strchr(shim.session, '=') + 1,
 		.run = shim.request.context.flags >> CONTEXT_RUN_SHIFT,
-		.may_drop = true,
+		.may_drop = drops,
 		.goes_on = true,
 	};
 	if (!start.run || request_supervision(&start) != MECHANISM_SUPERVISOR)

@@ -53,11 +53,11 @@ STATION bool station_guard(struct call *call, enum operation operation)
 	return stations_guard(call);
 }
 
-/* Does it concern undo?  An open that only reads does not. */
+/* Does it concern undo?  An open that only reads does not, but where it may make the file. */
 STATION bool is_kept(const struct call *call, enum operation operation)
 {
 	return __builtin_expect(shim.keeps, 0) &&
-	       (!operation_is_of_open(operation) || call_open_purpose(call->flags) == OPENS_WRITE);
+	       (!operation_is_of_open(operation) || call_open_may_change(call->flags));
 }
 
 STATION void station_keep(struct call *call, enum operation operation)

@@ -38,7 +38,7 @@ static inline struct call open_call(enum operation operation, int directory, con
 static inline bool open_is_plain(int flags)
 {
 	return __builtin_expect(shim.plain && !shim.rules.ops && !shim.opens_pass, 1) &&
-	       !(flags & (O_ACCMODE | O_TRUNC | O_DIRECTORY | O_PATH));
+	       !(flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_DIRECTORY | O_PATH));
 }
 
 static inline int open_plainly(int fd, int directory, const char *path, int flags)

@@ -265,6 +265,7 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 		verdict = (struct verdict){ VERDICT_RETURN,
 					    attach ? HANDSHAKE_ATTACH : HANDSHAKE_STAY_OFF };
 	} else if (trapped.form->operation == OPERATION_CONFINE) {
+		exchange_note_slow(exchange);
 		target_confine(trapped.target, (int)trapped_argument(&trapped, 0));
 	} else if (trapped.form->operation == OPERATION_CHANGE_ROOT) {
 		trapped.target->root_changes = true;

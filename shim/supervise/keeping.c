@@ -263,7 +263,7 @@ static bool open_new(const struct keeper *keeper, struct target *target, struct 
 		return false;
 	made.before.mode = S_IFREG;
 	own->kept.place_1 = pack_write(keeper->segment, &made, PACK_NOT_TAKEN, NULL, 0) + 1;
-	if (!is_emptied_alone(own))
+	if (!is_emptied_alone(own) && call_open_purpose(own->flags) == OPENS_WRITE)
 		written_opens(keeper, more.path, NULL);
 	return kept_call_note(target, tid, own, &more);
 }
@@ -278,7 +278,8 @@ static bool open_named(const struct supervision *supervision, struct target *tar
 
 	keep_name_find(&keeper, &place->name, false, &name);
 	if (name.path && !name.is_excluded) {
-		if (name.is_there && S_ISREG(name.state.mode) && !only_new)
+		if (name.is_there && S_ISREG(name.state.mode) && !only_new &&
+		    call_open_purpose(own->flags) == OPENS_WRITE)
 			is_kept = open_found(&keeper, target, own, tid, &name);
 		else if (!name.is_there && (own->flags & O_CREAT))
 			is_kept = open_new(&keeper, target, own, tid, &name);

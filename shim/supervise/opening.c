@@ -180,7 +180,8 @@ static void station_keep(struct call *call, enum operation operation)
 	const struct trapped *trapped = opening->trapped;
 
 	(void)operation;
-	if (!changes_file(opening) || !keeping_is_on(trapped->supervision, trapped->target))
+	if (!call_open_may_change(call->flags) || opening->makes_nameless || opening->is_own ||
+	    !keeping_is_on(trapped->supervision, trapped->target))
 		return;
 	exchange_note_slow(trapped->exchange);
 	if (keeping_open(trapped->supervision, trapped->target, call, &opening->name.named))

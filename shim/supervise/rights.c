@@ -65,16 +65,22 @@ bool rights_equal(const struct rights *a, const struct rights *b)
 	return rights_have_same_numbers(a, b) && a->capabilities == b->capabilities;
 }
 
-bool rights_numbers_are_all(void)
+/* Does a map of this user namespace have every number, as it is outside? */
+static bool is_whole(const char *file)
 {
 	char map[256];
 	uint32_t numbers[4];
 
 	/* Behind a newline, as lines of `status` are. */
 	map[0] = '\n';
-	return sys_read_file("/proc/self/uid_map", map + 1, sizeof(map) - 1) > 0 &&
+	return sys_read_file(file, map + 1, sizeof(map) - 1) > 0 &&
 	       read_numbers(map, "\n", numbers, 4) == 3 && numbers[0] == 0 && numbers[1] == 0 &&
 	       numbers[2] == UINT32_MAX;
+}
+
+bool rights_numbers_are_all(void)
+{
+	return is_whole("/proc/self/uid_map") && is_whole("/proc/self/gid_map");
 }
 
 bool rights_share_user_namespace(pid_t pid)

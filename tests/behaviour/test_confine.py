@@ -49,6 +49,15 @@ class Unreadable(Confined):
                 self.assertIn("cat: .env: Permission denied", said)
         self.assertEqual((self.work / ".env").read_text(), SECRET)
 
+    def test_input_for_the_terminal(self):
+        """What TIOCSTI puts there would be read by the user's shell when the run is over."""
+        script = "import errno, fcntl, termios\nfor request in (termios.TIOCSTI, 0x541C):\n" \
+                 "    try: fcntl.ioctl(0, request, b'x')\n    except OSError as error: print(errno.errorcode[error.errno])"
+        for confine in SETS:
+            done = subprocess.run(["script", "-qec", f"{SEEN} run --quiet --confine={confine} -- python3 -I -c \"{script}\"", "/dev/null"], cwd=self.work,
+                                  env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.stdout.split(), [b"EPERM"] * 2)
+
     def test_rest_is_as_it_was(self):
         for confine in SETS:
             self.assertEqual(self.confined("cat f; cat ~/.ssh/config; echo new > made; cat made; echo -n > /dev/null; stat -c %F /dev/shm", confine=confine),

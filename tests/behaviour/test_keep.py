@@ -114,6 +114,23 @@ class Commands(Keep):
         self.check("rm -rf c", "mv a b", "rm link hard; ln -s nowhere link; ln b c", "mkdir x; mv x y; rmdir empty y", "mv b 'name with space'; rm *odd",
                    PYTHON + " -c 'import os; os.mkfifo(\"p\"); os.rename(\"p\", \"q\"); os.mkdir(\"m\"); os.rename(\"m\", \"n\")'")
 
+    def test_opens_for_reading_that_make_a_file(self):
+        self.check("flock made true; flock a true; flock made true")
+        self.assertEqual([record.kind for record in self.records() if record.path.endswith(b"/a" if isinstance(record.path, bytes) else "/a")], [])
+
+    def test_mapping_beside_another(self):
+        """A mapping that another one covers in part is still there beside it."""
+        code = """import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+def mapped(at, pages, flags, name): return libc.mmap(at, ctypes.c_long(4096 * pages), 1, flags, os.open(name, os.O_RDWR), ctypes.c_long(0))
+os.truncate('a', 3 * 4096)
+p = mapped(None, 3, 1, 'a')
+mapped(ctypes.c_void_p(p + 4096), 1, 0x11, 'b')
+assert libc.mprotect(ctypes.c_void_p(p), ctypes.c_long(4096), 3) == 0
+ctypes.memmove(ctypes.c_void_p(p), b'stored', 6)"""
+        self.check(PYTHON + " -c " + shlex.quote(code.partition("os.truncate")[0] + "os.truncate('a', 3 * 4096)"), PYTHON + " -c " + shlex.quote(code.replace("os.truncate('a', 3 * 4096)\n", "")))
+
     def test_exchange(self):
         self.check(PYTHON + " -c 'import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"c\", 2))'")
 
