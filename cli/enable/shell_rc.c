@@ -163,17 +163,19 @@ bool shell_by_functions(void)
 }
 
 /* An alias of the name would be put in its place where the function is defined.  One that adds options
- * to the name comes back: it leads to the function.  bash prints `alias` before it, zsh does not. */
+ * to the name comes back: it leads to the function.  So does one that begins with a path: its program may
+ * not be on PATH.  bash prints `alias` before it, zsh does not. */
 static void print_function(FILE *out, const char *name, const char *launchers)
 {
-	(void)fprintf(out,
-		      "seen_alias=\nif alias %s >/dev/null 2>&1; then seen_alias=$(alias %s); "
-		      "unalias %s; fi\n"
-		      "%s() { if [ -x '%s/%s' ]; then '%s/%s' \"$@\"; else command %s \"$@\"; "
-		      "fi; }\n"
-		      "case ${seen_alias#alias } in \"%s='%s \"*) eval \"alias ${seen_alias#alias "
-		      "}\" ;; esac\nunset seen_alias\n",
-		      name, name, name, name, launchers, name, launchers, name, name, name, name);
+	(void)fprintf(
+		out,
+		"seen_alias=\nif alias %s >/dev/null 2>&1; then seen_alias=$(alias %s); "
+		"unalias %s; fi\n"
+		"%s() { if [ -x '%s/%s' ]; then '%s/%s' \"$@\"; else command %s \"$@\"; "
+		"fi; }\n"
+		"seen_alias=${seen_alias#alias }\ncase ${seen_alias%%%% *} in "
+		"\"%s='%s\"|\"%s=\"*/*) eval \"alias $seen_alias\" ;; esac\nunset seen_alias\n",
+		name, name, name, name, launchers, name, launchers, name, name, name, name, name);
 }
 
 static void print_functions(FILE *out, const struct enabled *enabled, const char *launchers,

@@ -113,12 +113,14 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 		return hook_answer_write(agent, input);
 	case HOOK_AFTER_TOOL:
 		hook_judge_output(agent, input);
+		hook_note_written(agent, input);
 		note_failure(agent, input, input->adapter->failed && input->adapter->failed(input));
 		document = hook_answer_read(agent, input);
 		if (!document)
 			document = hook_answer_search(agent, input);
 		return document ? document : hook_answer_written(input);
 	case HOOK_TOOL_FAILED:
+		hook_note_written(agent, input);
 		note_failure(agent, input, true);
 		break;
 	case HOOK_START:

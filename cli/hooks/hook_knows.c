@@ -29,3 +29,42 @@ bool hook_knows_alone(const struct hook_agent *agent, const struct hook_input *i
 	       baseline_of(agent->segment, scope_id, file_key, &known) &&
 	       version_equal(&known, version);
 }
+
+/* What the agent's scope knew before a version was lent to it stands under a scope of this name; where it
+ * knew nothing, the lent version does. */
+static uint64_t lender(const struct hook_agent *agent)
+{
+	return scope_id_of(agent->scope_id, "lent to a sub-agent");
+}
+
+void hook_knows_lend(const struct hook_agent *agent, uint64_t file_key,
+		     const struct version *version)
+{
+	struct version before;
+
+	if (!baseline_of(agent->segment, agent->scope_id, file_key, &before))
+		before = *version;
+	/* In this order: hook_knows_take_back() compares the times. */
+	baseline_given(agent->segment, agent->scope_id, file_key, version);
+	baseline_given(agent->segment, lender(agent), file_key, &before);
+}
+
+bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
+{
+	const struct segment *segment = agent->segment;
+	uint64_t lent_ns = 0, since_ns = 0;
+	struct version before, now;
+
+	if (!baseline_of(segment, lender(agent), file_key, &before) ||
+	    !baseline_since(segment, lender(agent), file_key, &before, &lent_ns))
+		return false;
+	bool is_lent = baseline_of(segment, agent->scope_id, file_key, &now) &&
+		       baseline_since(segment, agent->scope_id, file_key, &now, &since_ns) &&
+		       since_ns <= lent_ns;
+	baseline_forget(segment, lender(agent), file_key);
+	if (is_lent && version_equal(&before, &now))
+		baseline_forget(segment, agent->scope_id, file_key);
+	else if (is_lent)
+		baseline_given(segment, agent->scope_id, file_key, &before);
+	return true;
+}

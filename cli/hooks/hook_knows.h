@@ -20,4 +20,15 @@ uint64_t hook_knows_scope(const struct hook_agent *agent, const struct hook_inpu
 bool hook_knows_alone(const struct hook_agent *agent, const struct hook_input *input,
 		      uint64_t file_key, const struct version *version);
 
+/* hook_knows_lend(): a sub-agent is about to write a version that it knows alone, in the agent's process:
+ * the agent's scope takes it for its own, or the write would be refused there. */
+void hook_knows_lend(const struct hook_agent *agent, uint64_t file_key,
+		     const struct version *version);
+
+/* hook_knows_take_back(): what was lent to no end: since then the scope neither was given the file nor
+ * wrote it.  It knows again what it knew before.
+ *
+ * Returns false where nothing was lent. */
+bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key);
+
 #endif

@@ -11,10 +11,10 @@
 #include "cli/hooks/hook_knows.h"
 #include "cli/hooks/patched_files.h"
 #include "cli/session/file_record.h"
-#include "tracker/content/baseline.h"
 #include "tracker/guard/guard.h"
 #include "tracker/process/scope.h"
 #include "tracker/process/source.h"
+#include "tracker/segment/workspace.h"
 
 /* A refusal goes on record as the guard's own do. */
 static void record_refusal(const struct hook_agent *agent, const struct hook_file *file,
@@ -74,10 +74,12 @@ static json_t *refusal(const struct hook_agent *agent, const struct hook_input *
 	    !guard_concerns(agent->segment, &writer, file->path))
 		return NULL;
 	guard_judge(agent->segment, &writer, file->path, file->fd, kind, &answer);
+	/* The user may have refused the write before this one, which is reported to no hook. */
+	if (hook_knows_take_back(agent, answer.file_key))
+		guard_judge(agent->segment, &writer, file->path, file->fd, kind, &answer);
 	if ((answer.reason == GUARD_STALE || answer.reason == GUARD_UNREAD) &&
 	    hook_knows_alone(agent, input, answer.file_key, &answer.before)) {
-		/* The tool is about to write it in the agent's process, whose scope that is. */
-		baseline_given(agent->segment, agent->scope_id, answer.file_key, &answer.before);
+		hook_knows_lend(agent, answer.file_key, &answer.before);
 		return NULL;
 	}
 	if (answer.reason == GUARD_STALE &&
@@ -159,6 +161,35 @@ json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_inpu
 	}
 	/* An adapter's document borrows nothing of its input. */
 	return answer; /* cppcheck-suppress returnDanglingLifetime */
+}
+
+/* One file.  Of one that is on record by another name, the next write takes it back. */
+static void note_file(const struct hook_agent *agent, const struct hook_input *input)
+{
+	struct hook_file file = { .fd = -1 };
+
+	if (hook_file_open(agent->segment, input->path, &file))
+		(void)hook_knows_take_back(agent, path_key(agent->segment, file.path));
+	hook_file_close(&file);
+}
+
+void hook_note_written(const struct hook_agent *agent, const struct hook_input *input)
+{
+	const struct hook_tool *tool = input->known_tool;
+	struct hook_input one = *input;
+	struct patched_file patched;
+
+	if (!tool || (tool->kind != HOOK_TOOL_EDIT && tool->kind != HOOK_TOOL_WRITE))
+		return;
+	if (!tool->patch) {
+		note_file(agent, input);
+		return;
+	}
+	const char *patch = json_string_value(json_object_get(input->tool_input, tool->patch));
+	for (size_t i = 0; patch && patched_files_at(patch, i, &patched); i++) {
+		hook_input_set_file(&one, patched.name);
+		note_file(agent, &one);
+	}
 }
 
 json_t *hook_answer_written(const struct hook_input *input)

@@ -14,6 +14,9 @@
  * of these. */
 json_t *hook_answer_write(const struct hook_agent *agent, const struct hook_input *input);
 
+/* hook_note_written(): after the tool, whether it failed or not. */
+void hook_note_written(const struct hook_agent *agent, const struct hook_input *input);
+
 /* hook_answer_written(): after the tool: did it change nothing, as its output shows?
  *
  * Returns the adapter's document, a new reference; NULL: it did, or that is not known. */

@@ -218,19 +218,37 @@ class Launchers(Enabling):
         self.assertEqual(self.runs(), 1)
 
     def test_aliases_and_functions(self):
-        """An alias that adds options to the name keeps them; one that leads elsewhere goes, since the function is to be reached."""
-        other = self.program("other", "echo other")
+        """An alias that adds options to the name keeps them; one of another name goes, since the function is to be reached."""
+        self.program("other", "echo other")
         for shell in ("bash", "zsh"):
             if not shutil.which(shell):
                 continue
             rc = self.home / f".{shell}rc"
-            for alias, options in (("claude --model \\'a  b\\'", "--model a  b "), (str(other), "")):
+            for alias, options in (("claude --model \\'a  b\\'", "--model a  b "), ("other", ""), ("claude", "")):
                 rc.write_text(f"alias claude=$'{alias}'\n")
                 self.seen("enable", "--functions", "--no-hooks", "claude", code=0)
                 before = self.runs()
                 self.assertEqual(self.shell("claude x", shell=shell), f"real {options}x\n", (shell, alias))
                 self.assertEqual(self.runs(), before + 1)
                 self.assertEqual(self.shell("echo ${seen_alias-unset}", shell=shell), "unset\n")
+                self.seen("disable", "claude", code=0)
+            rc.unlink()
+
+    def test_aliases_of_paths(self):
+        """What Claude's local installer makes: its program is not on PATH, and starts by its alias alone."""
+        for place in (".claude/local", "two words"):
+            self.program("claude", 'echo "local $*"', self.home / place)
+        for shell in ("bash", "zsh"):
+            if not shutil.which(shell):
+                continue
+            rc = self.home / f".{shell}rc"
+            for alias in ('"$HOME/.claude/local/claude"', "'~/.claude/local/claude'", "'~/.claude/local/claude -m'", "'$HOME/.claude/local/claude -m'",
+                          "'\"$HOME/two words/claude\" -m'", f"\"'{self.home}/two words/claude' -m\""):
+                rc.write_text(f"alias claude={alias}\n")
+                self.program("claude", "exit 9")  # an earlier install, say
+                self.seen("enable", "--functions", "--no-hooks", "claude", code=0)
+                self.bin.joinpath("claude").unlink()
+                self.assertEqual(self.shell("claude x", shell=shell), f"local {'-m ' if '-m' in alias else ''}x\n", (shell, alias))
                 self.seen("disable", "claude", code=0)
             rc.unlink()
 

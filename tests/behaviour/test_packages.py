@@ -65,9 +65,10 @@ class Version(Case):
         version = run("cmake", "-P", self.top / "print.cmake", env=self.env).stdout.strip().removeprefix("-- ")
         return re.search('RELEASE "(.*)"', (self.top / "commit.h").read_text())[1], version
 
-    def packaged(self):
-        script = f"set -- --help; . {self.source}/scripts/lib.sh; root={self.source}; " + re.search(
-            r"(?ms)^package_version\(\) \{.*?^\}", (self.source / "scripts/package").read_text())[0] + "; package_version"
+    def packaged(self, function="package_version"):
+        """What a function of scripts/package has as its result."""
+        script = f"set -euo pipefail; set -- --help; . {self.source}/scripts/lib.sh; root={self.source} scratch={self.top}/scratch; " + re.search(
+            rf"(?ms)^{function}\(\) \{{.*?^\}}", (self.source / "scripts/package").read_text())[0] + f"; {function}"
         done = run("bash", "-c", script, env=self.env, check=False)
         return done.returncode, done.stdout.strip()
 
@@ -86,6 +87,27 @@ class Version(Case):
         self.commit()
         self.assertEqual(self.built(), ("1 commit later, ", "3.4.5"))
         self.assertRegex(self.packaged()[1], r"^3\.4\.5\+1\.g[0-9a-f]{7}$")
+
+    def test_scratch_of_another_commit(self):
+        """What --scratch has of one commit stays for it alone: its files, and what was built of them."""
+        scratch = self.top / "scratch"
+        built = scratch / "x86_64/built"
+        scratch.mkdir()
+        self.git("init", "-q")
+        (self.source / "gone.c").write_text("")
+        self.commit()
+        for _ in range(2):
+            self.assertEqual(self.packaged("unpack_commit"), (0, ""))
+            self.assertTrue((scratch / "source/gone.c").exists())
+            built.parent.mkdir(exist_ok=True)
+            built.touch()
+        self.packaged("unpack_commit")
+        self.assertTrue(built.exists())
+        (self.source / "gone.c").unlink()
+        self.commit()
+        self.assertEqual(self.packaged("unpack_commit"), (0, ""))
+        self.assertEqual(((scratch / "source/gone.c").exists(), built.exists()), (False, False))
+        self.assertTrue((scratch / "source/scripts/package").exists())
 
     def test_a_release_has_its_section(self):
         """The changelog of what a tag names has a section of that version with a date."""
