@@ -160,22 +160,32 @@ static enum git_class class_of(const char *below)
 	return worktree ? GIT_STATE : GIT_PLAIN;
 }
 
-/* A lock, or what a mere question writes? */
-static bool is_passing(const char *below)
+const char *git_find_other_lock(size_t number)
 {
-	static const char *const NAMES[] = { "cache", "wcache", "wlock", "store/lock", "lock" };
+	static const char *const NAMES[] = { "wlock",
+					     "store/lock",
+					     "lock",
+					     "branch/lock/held",
+					     "checkout/lock/held",
+					     "repository/lock/held" };
 
-	for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES); i++)
-		if (is_below(below, NAMES[i]))
-			return true;
-	return false;
+	return number < sizeof(NAMES) / sizeof(*NAMES) ? NAMES[number] : NULL;
+}
+
+static enum git_class class_of_other(const char *below)
+{
+	const char *lock;
+
+	for (size_t i = 0; (lock = git_find_other_lock(i)); i++)
+		if (is_below(below, lock))
+			return GIT_LOCK;
+	/* what a mere question writes */
+	return is_below(below, "cache") || is_below(below, "wcache") ? GIT_PLAIN : GIT_OTHER;
 }
 
 enum git_class git_find_class(const char *path, size_t length)
 {
 	const char *below = path[length] ? path + length + 1 : path + length;
 
-	if (is_other(path, length))
-		return is_passing(below) ? GIT_PLAIN : GIT_OTHER;
-	return class_of(below);
+	return is_other(path, length) ? class_of_other(below) : class_of(below);
 }

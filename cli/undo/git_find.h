@@ -38,6 +38,10 @@ size_t git_find_directory(struct git_find *find, const struct making *making, co
  * git_find_directory() has it, not 0.  Pure. */
 enum git_class git_find_class(const char *path, size_t length);
 
+/* git_find_other_lock(): the locks of other version control systems, below their directories: "wlock"
+ * of .hg; NULL: there are no more.  Pure. */
+const char *git_find_other_lock(size_t number);
+
 /* git_find_worktree(): length of the part `worktrees/NAME/` of what lies below a git directory; 0: it
  * is of the main worktree.  Pure. */
 size_t git_find_worktree(const char *below);

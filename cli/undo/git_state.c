@@ -120,6 +120,31 @@ static void judge_made(struct making *making, const struct git_unit *unit)
 		*fate = FATE_LEFT + SCHEDULE_EXTERNAL;
 }
 
+/* ---- another program's locks ---- */
+
+/* Does another program hold a lock of another version control system?  It may do so for long: hg does
+ * while a person writes the message. */
+static bool is_locked(const struct making *making, const struct git_unit *unit)
+{
+	char path[PATH_MAX];
+	const char *lock;
+	struct stat stat;
+	bool is = false;
+
+	for (size_t i = 0; !is && (lock = git_find_other_lock(i)); i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", unit->directory, lock) >=
+		    (int)sizeof(path))
+			continue;
+		const struct tree_change *change = making_find(making, path);
+		if (change)
+			is = change->after.exists && change->left == TREE_CHANGED_SINCE;
+		else if (snprintf(path, sizeof(path), "%s/%s", unit->disk, lock) <
+			 (int)sizeof(path))
+			is = lstat(path, &stat) == 0;
+	}
+	return is;
+}
+
 /* ---- objects ---- */
 
 static bool have(struct git_objects *objects, const char *text, size_t length, size_t *ret_bytes)
@@ -272,7 +297,8 @@ static bool is_member(const struct making *making, size_t index)
 }
 
 /* Objects that were made stay: a ref that is left may need them, and what nothing needs git removes
- * itself.  Another program's lock stays also by force: git_lock.h waits for it. */
+ * itself.  Another program's lock stays also by force: git_lock.h waits for git's, and what belongs to
+ * another is left. */
 static void judge_staying(struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
@@ -283,11 +309,13 @@ static void judge_staying(struct making *making, size_t index)
 
 	if (!unit || *fate == FATE_APART)
 		return;
-	if ((class == GIT_OBJECT && !unit->is_made && is_made) ||
-	    (class == GIT_LOCK && change->left == TREE_CHANGED_SINCE))
+	if (class == GIT_OBJECT && !unit->is_made && is_made)
 		*fate = FATE_ALREADY;
+	if (class == GIT_LOCK && change->left == TREE_CHANGED_SINCE && *fate != FATE_ALREADY)
+		*fate = unit->is_other && change->after.exists ? FATE_LEFT + SCHEDULE_EXTERNAL
+							       : FATE_APART;
 	if (class == GIT_SHARED && *fate == FATE_LEFT + SCHEDULE_EXTERNAL && change->after.exists)
-		*fate = is_made ? FATE_OPEN : FATE_ALREADY;
+		*fate = is_made ? FATE_OPEN : FATE_APART;
 }
 
 int git_state_judge(struct making *making)
@@ -306,9 +334,12 @@ int git_state_judge(struct making *making)
 						   : FATE_LEFT + SCHEDULE_DAMAGED;
 		judge_staying(making, i);
 	}
-	for (size_t i = 0; error == 0 && i < making->git->count; i++)
-		if (making->git->units[i].is_made)
-			judge_made(making, &making->git->units[i]);
+	for (size_t i = 0; error == 0 && i < making->git->count; i++) {
+		struct git_unit *unit = &making->git->units[i];
+		if (unit->is_made)
+			judge_made(making, unit);
+		unit->is_left = unit->is_other && is_locked(making, unit);
+	}
 	for (size_t i = 0; i < changes->count && error == 0; i++) {
 		struct git_unit *unit = git_unit_of(making, i);
 		if (unit && making->git->classes[i] == GIT_STATE && making->fates[i] == FATE_OPEN &&
@@ -318,24 +349,51 @@ int git_state_judge(struct making *making)
 	return error;
 }
 
+/* Settings and the shared part of a split index may be left alone, in a repository that was there before.
+ * But no index comes back whose shared part is gone, and does not. */
+static bool is_apart(const struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	enum git_class class = making->git->classes[index];
+
+	return !git_unit_of(making, index)->is_made &&
+	       (class == GIT_SETTINGS ||
+		(class == GIT_SHARED &&
+		 (change->after.exists || (change->before.known && !change->before.exists))));
+}
+
 /* Does a member leave all? */
 static bool leaves_all(const struct making *making, size_t index)
 {
 	unsigned fate = making->fates[index];
 
 	return fate >= FATE_LEFT && fate != FATE_LEFT + SCHEDULE_NO_OBJECT &&
-	       making->git->classes[index] != GIT_SETTINGS &&
-	       making->git->classes[index] != GIT_SHARED;
+	       !is_apart(making, index);
 }
 
-/* What the session made in a repository that it made, too: a submodule's, for example. */
-static bool is_in_left(const struct git_units *units, const struct git_unit *unit)
+/* Is one left because the other is?  What the session made in a repository that it made: a submodule's, for
+ * example; and the git directory in one of another version control system, as in .jj, goes with that. */
+static bool goes_with(const struct git_unit *unit, const struct git_unit *other)
 {
-	for (size_t i = 0; i < units->count && unit->is_made; i++)
-		if (units->units[i].is_left && units->units[i].is_made &&
-		    argument_is_below(unit->directory, units->units[i].directory))
-			return true;
-	return unit->is_left;
+	if (unit == other || !other->is_left)
+		return false;
+	bool is_below = argument_is_below(unit->directory, other->directory);
+	bool is_above = argument_is_below(other->directory, unit->directory);
+	return (is_below && unit->is_made && other->is_made) ||
+	       ((is_below || is_above) && (unit->is_other || other->is_other));
+}
+
+static void spread_to_units(struct git_units *units)
+{
+	bool spreads;
+
+	do {
+		spreads = false;
+		for (size_t i = 0; i < units->count; i++)
+			for (size_t j = 0; j < units->count && !units->units[i].is_left; j++)
+				if (goes_with(&units->units[i], &units->units[j]))
+					units->units[i].is_left = spreads = true;
+	} while (spreads);
 }
 
 bool git_state_spread(struct making *making)
@@ -347,8 +405,7 @@ bool git_state_spread(struct making *making)
 	for (size_t i = 0; i < count && units->count; i++)
 		if (is_member(making, i) && leaves_all(making, i))
 			git_unit_of(making, i)->is_left = true;
-	for (size_t i = 0; i < units->count; i++)
-		units->units[i].is_left = is_in_left(units, &units->units[i]);
+	spread_to_units(units);
 	for (size_t i = 0; i < count && units->count; i++)
 		if (is_member(making, i) && git_unit_of(making, i)->is_left &&
 		    making->fates[i] == FATE_OPEN) {

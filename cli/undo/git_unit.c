@@ -54,6 +54,7 @@ static int add_unit(const struct making *making, struct git_units *units, const 
 	}
 	const struct tree_change *change = making_find(making, unit->directory);
 	unit->is_made = change && change->before.known && !change->before.exists;
+	unit->is_other = git_find_class(unit->directory, length) == GIT_OTHER;
 	units->count++;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct git_unit {
 	char *directory;      /* absolute */
 	char *disk;           /* where it is now: a directory above it may have been renamed */
 	bool is_made;         /* the session made it: before, there was no repository */
+	bool is_other;        /* of another version control system */
 	bool is_left;         /* one of its files is left: then all are (git_state.h) */
 	bool has_other_files; /* what is in its logs/ is not git's alone (git_log.h) */
 	bool has_objects;

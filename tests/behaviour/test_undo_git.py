@@ -210,6 +210,20 @@ class Unit(GitCase):
         self.seen(12, "undo", "--all")
         self.assertEqual(self.git("cd new; git for-each-ref --format='%(refname)'; git fsck --no-dangling"), "refs/heads/main\nrefs/heads/mine\n")
 
+    def test_nor_does_one_go_whose_settings_alone_a_person_changed(self):
+        self.run_steps("git init -q new; cd new; echo a > a; git add a; git commit -qm a")
+        self.git("git -C new config user.email x@y")
+        self.seen(12, "undo", "--all")
+        self.assertEqual(self.git("cd new; git log --format=%s; git status --porcelain; git config user.email"), "a\n D a\nx@y\n")
+
+    def test_a_split_index_whose_shared_part_a_person_removed_stays_away(self):
+        self.git("git config core.splitIndex true; git update-index --split-index")
+        self.run_steps("touch .git/sharedindex.*; git config core.splitIndex false; git update-index --no-split-index; git checkout -q side")
+        self.git("rm .git/sharedindex.*")
+        self.assertIn((".git/index", "git"), self.left("--all"))
+        self.seen(8, "undo", "--all")
+        self.assertEqual(self.git("git symbolic-ref HEAD; git status --porcelain"), "refs/heads/side\n M a\n D s\n")
+
     def test_a_split_index(self):
         """What a person removes from its shared part is no change of its entries."""
         self.git("for i in $(seq 30); do echo $i > f$i; done; git add -A; git commit -qm many; git config core.splitIndex true; git update-index --split-index")
@@ -255,6 +269,39 @@ class Unit(GitCase):
                              {(name + "/store/b", "external"), (name + "/store/a", "git"), (name + "/dirstate", "git")})
             self.assertIn("/store/a is left as it is: the repository's state comes back as a whole", self.seen(12, "undo", "--last"))
             self.assertEqual(self.git("cat {0}/dirstate {0}/store/a {0}/store/b a".format(name)), "2\n2\n3\n2\n")
+
+    def test_a_lock_of_another_version_control_system(self):
+        """A person's, who writes a message, keeps all as it is, by force, too; one that the session left goes."""
+        files = "cat .hg/dirstate .hg/store/a; ls -A .hg .hg/store"
+        self.git("mkdir -p .hg/store; echo 1 | tee .hg/dirstate .hg/store/a")
+        before = self.git(files)
+        for lock, more in (".hg/wlock", "ln -s host:1 .hg/wlock; rm .hg/wlock; "), (".hg/store/lock", ""):
+            self.run_steps(more + "echo 2 | tee .hg/dirstate .hg/store/a")
+            self.git("ln -s host:7 " + lock)
+            after = self.git(files)
+            for words in (), ("--force",):
+                self.assertLessEqual({(".hg/dirstate", "git"), (".hg/store/a", "git")}, self.left("--all", *words))
+                self.session.seen("undo", "--all", *words, "--session", self.session.name, check=False)
+                self.assertEqual((self.git(files), os.readlink(self.session.path(lock))), (after, "host:7"))
+            os.unlink(self.session.path(lock))
+            self.seen(0, "undo", "--all")
+            self.assertEqual(self.git(files), before)
+        self.run_steps("ln -s host:1 .hg/wlock; echo 2 > .hg/dirstate")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git(files), before)
+
+    def test_the_git_directory_within_another_version_control_system(self):
+        """Where one of both is left, the other one is, too."""
+        state = "cat .jj/working_copy/state; git --git-dir .jj/repo/store/git for-each-ref --format='%(refname)'"
+        self.git("mkdir -p .jj/working_copy; echo 1 > .jj/working_copy/state; git clone -q --bare . .jj/repo/store/git")
+        inner = "git --git-dir .jj/repo/store/git "
+        for person in "echo 3 > .jj/working_copy/state", inner + "branch -f new main~1":
+            self.run_steps("echo 2 > .jj/working_copy/state; %s branch new" % inner)
+            self.git(person)
+            after = self.git(state)
+            self.seen(12, "undo", "--last")
+            self.assertEqual(self.git(state), after)
+            self.git(inner + "branch -D new; echo 1 > .jj/working_copy/state")
 
     def test_a_worktree_elsewhere_is_named(self):
         self.git("git worktree add -q ../there side")
@@ -421,6 +468,12 @@ class Locks(GitCase):
         self.seen(12, "undo", "--all")
         program.wait()
         self.assertEqual(self.git("git status --porcelain"), "AD x\nA  y\n")
+
+    def test_a_lock_of_a_person_does_not_count_as_it_was_already(self):
+        self.run_steps("git branch new; : > .git/x.lock")
+        self.git("rm .git/x.lock; ln -s person .git/x.lock")
+        result = self.session.seen("undo", "--all", "--dry-run", "--json", "--session", self.session.name)
+        self.assertEqual((json.loads(result.stdout)["unchanged"], json.loads(result.stdout)["left"]), (0, []))
 
     def test_a_lock_of_the_session_is_undone(self):
         before = self.head()
