@@ -226,6 +226,8 @@ class Aside(Housekeeping):
 
     def held(self):
         """A run whose segment another process has open: who is to cut it waits aside.  Its pid, and how long the run took."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        (self.state / ".tidied").touch()  # so that the run's begin leaves nothing to do
         run = self.start("s")
         segment = os.open(self.state / "s/segment", os.O_RDONLY)
         self.addCleanup(os.close, segment)
