@@ -316,7 +316,7 @@ static int check_expected(const struct undo_run *run)
 {
 	const struct undo_request *request = run->request;
 	const struct undo_planned *expected = &request->expected;
-	struct undo_planned planned;
+	struct undo_planned planned = { .step = 0 };
 
 	if (!request->planned && !expected->digest)
 		return EXIT_CODE_OK;
