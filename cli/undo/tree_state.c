@@ -49,7 +49,7 @@ static void set_state(struct tree_entry *entry, const struct pack_state *state)
 /* What has a name below a symbolic link is another thing, which has a name of its own. */
 static int entry_of_disk(struct tree_walk *walk, const char *path, struct tree_entry *ret_entry)
 {
-	struct pack_state state;
+	struct pack_state state = { .mode = 0 };
 	int error = walk->places.root > 0 ? 0 : places_open(&walk->places);
 
 	if (error == 0)
