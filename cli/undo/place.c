@@ -6,9 +6,9 @@
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "tracker/content/pack_state.h"
 #include "tracker/sys/numbers.h"
 
 enum { DIRECTORY_FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -96,32 +96,13 @@ int place_of(struct places *places, const char *path, int *ret_directory, const 
 	return 0;
 }
 
-static int64_t nanoseconds(const struct statx_timestamp *time)
-{
-	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
-}
-
 int place_inspect(int directory, const char *name, struct pack_state *ret_state)
 {
 	struct statx now;
 
-	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH,
-		  STATX_BASIC_STATS | STATX_BTIME, &now) < 0)
+	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, PACK_STATE_ASKED, &now) < 0)
 		return -errno;
-	*ret_state = (struct pack_state){
-		.dev = makedev(now.stx_dev_major, now.stx_dev_minor),
-		.ino = now.stx_ino,
-		.size_bytes = now.stx_size,
-		.mtime_ns = nanoseconds(&now.stx_mtime),
-		.ctime_ns = nanoseconds(&now.stx_ctime),
-		/* numbers are given anew: this tells one file from a later one of its number */
-		.creation_ns = now.stx_mask & STATX_BTIME ? nanoseconds(&now.stx_btime) : 0,
-		.rdev = makedev(now.stx_rdev_major, now.stx_rdev_minor),
-		.mode = now.stx_mode,
-		.uid = now.stx_uid,
-		.gid = now.stx_gid,
-		.nlink = now.stx_nlink,
-	};
+	pack_state_of(&now, ret_state);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "shim/keep/keep_directory.h"
 #include "shim/keep/scratch.h"
 #include "tracker/content/kept.h"
+#include "tracker/content/pack_state.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/content/rebuildable.h"
 #include "tracker/path/path.h"
@@ -16,40 +17,16 @@
 
 /* ---- what is there ---- */
 
-/* As stat(2) has it. */
-static uint64_t device_of(uint32_t major, uint32_t minor)
-{
-	return (uint64_t)(major & 0xfffff000) << 32 | (major & 0xfff) << 8 |
-	       (uint64_t)(minor & 0xffffff00) << 12 | (minor & 0xff);
-}
-
-static int64_t nanoseconds(const struct statx_timestamp *time)
-{
-	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
-}
-
 int keep_name_state(const struct call_name *name, struct pack_state *ret_state)
 {
 	struct statx now;
 	int flags = name->path ? (name->follows ? 0 : AT_SYMLINK_NOFOLLOW) : AT_EMPTY_PATH;
 	long error = sys_call6(SYS_statx, name->directory, (long)(name->path ? name->path : ""),
-			       flags, STATX_BASIC_STATS | STATX_BTIME, (long)&now, 0);
+			       flags, PACK_STATE_ASKED, (long)&now, 0);
 
 	if (error < 0)
 		return (int)error;
-	*ret_state = (struct pack_state){
-		.dev = device_of(now.stx_dev_major, now.stx_dev_minor),
-		.ino = now.stx_ino,
-		.size_bytes = now.stx_size,
-		.mtime_ns = nanoseconds(&now.stx_mtime),
-		.ctime_ns = nanoseconds(&now.stx_ctime),
-		.creation_ns = now.stx_mask & STATX_BTIME ? nanoseconds(&now.stx_btime) : 0,
-		.rdev = device_of(now.stx_rdev_major, now.stx_rdev_minor),
-		.mode = now.stx_mode,
-		.uid = now.stx_uid,
-		.gid = now.stx_gid,
-		.nlink = now.stx_nlink,
-	};
+	pack_state_of(&now, ret_state);
 	return 0;
 }
 

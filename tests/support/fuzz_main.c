@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fuzz_harness.h"
+#include "support.h"
 
 enum { INPUTS_MAX = 512, INPUT_BYTES_MAX = 1 << 16 };
 
@@ -27,10 +28,7 @@ static size_t running_bytes;
 
 static uint64_t draw(uint64_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return below ? state % below : 0;
+	return below ? next_random(&state) % below : 0;
 }
 
 static void add(const char *directory, const char *name)
