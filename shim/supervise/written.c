@@ -36,7 +36,8 @@ struct written {
 	bool is_new;               /* made by the first of them */
 	bool is_continued;         /* the first of them found it as the session had left it */
 	uint32_t process, pid;     /* of the last */
-	uint32_t openers[OPENERS]; /* pids of the last ones */
+	uint32_t openers[OPENERS]; /* pids of the last ones ... */
+	unsigned opener_count;     /* ... of so many */
 	uint64_t boundary;         /* at which its content is kept */
 	struct pack_state left;    /* as it was put on record last; ino 0: not yet */
 	char path[];
@@ -198,29 +199,39 @@ static bool is_open_by_any(const struct written *file, const struct pack_state *
 	return false;
 }
 
+/* What is there is what the session left. */
+static void record_left(const struct segment *segment, struct written *file,
+			const struct pack_state *state)
+{
+	file->left = *state;
+	if (file->is_new)
+		kept_note(segment, kept_key(state));
+	record(segment, file, state, true);
+	file->is_continued = false;
+}
+
+/* A close was reported.  The kernel makes one event of several closes that were not read yet. */
+static void count_close(struct written *file)
+{
+	struct pack_state state;
+	bool is_last = file->opens == 1 || !state_of(file, &state);
+	bool is_open = !is_last && is_open_by_any(file, &state);
+
+	file->is_unsure = !is_last && !is_open && file->pending;
+	file->opens = is_open || file->is_unsure ? file->opens - 1 : 0;
+}
+
+/* What others write while the session has it open counts as the session's. */
 static void closed(const struct segment *segment, struct written *file)
 {
 	struct pack_state state;
 
-	bool is_there = state_of(file, &state);
-	if (file->opens) {
-		/* the kernel makes one event of several closes that were not read yet */
-		bool is_last = file->opens == 1 || !is_there;
-		bool is_open = !is_last && is_open_by_any(file, &state);
-		file->is_unsure = !is_last && !is_open && file->pending;
-		file->opens = is_open || file->is_unsure ? file->opens - 1 : 0;
-		if (!is_there)
-			return;
-		file->left = state;
-		if (file->is_new)
-			kept_note(segment, kept_key(&state));
-		record(segment, file, &state, true);
-		file->is_continued = false;
-	} else if (is_there && is_same(&state, &file->left)) {
-		/* it wrote before that was put on record, if at all */
-		record_unknown(segment, file);
-		file->left = (struct pack_state){ .ino = 0 };
-	}
+	if (!file->opens)
+		return;
+	count_close(file);
+	/* behind that: one that was open until then may have written to it */
+	if (state_of(file, &state))
+		record_left(segment, file, &state);
 }
 
 /* What a descriptor writes to goes on changing behind a boundary. */
@@ -298,6 +309,7 @@ int written_descriptor(void)
 void written_opens(const struct keeper *keeper, const char *path, const struct pack_state *found)
 {
 	uint64_t ino = found ? found->ino : 0;
+	struct pack_state state;
 
 	(void)pthread_mutex_lock(&files.lock);
 	read_events(keeper->segment); /* of those that were opened before */
@@ -305,17 +317,19 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 	if (!file)
 		file = add(path);
 	if (file) {
-		bool is_other = file->ino && file->ino != ino;
-		if (is_other) { /* than had the name before */
+		if (!ino && file->opens && state_of(file, &state))
+			ino = file->ino; /* another call made it since it was looked for */
+		if (file->ino && file->ino != ino) { /* another file had the name before */
 			file->opens = 0;
 			file->left = (struct pack_state){ .ino = 0 };
 		}
 		if (!file->opens)
 			file->is_continued = found && keep_is_as_left(found);
-		file->is_new = !ino || (file->is_new && file->opens);
+		file->is_new = !found || (file->is_new && file->opens);
 		file->ino = ino;
 		file->watch = watch_directory(path);
-		file->openers[file->opens++ % OPENERS] = keeper->pid;
+		file->openers[file->opener_count++ % OPENERS] = keeper->pid;
+		file->opens++;
 		file->pending++;
 		file->process = keeper->process;
 		file->pid = keeper->pid;
@@ -325,8 +339,8 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 	(void)pthread_mutex_unlock(&files.lock);
 }
 
-/* Closes of which the kernel made one event are over where nothing has the file open any more. */
-static void complete(struct written *file)
+/* An open has ended.  Closes of which the kernel made one event are over where nothing has the file open any more. */
+static void complete(const struct segment *segment, struct written *file, bool is_made)
 {
 	struct pack_state state;
 
@@ -334,9 +348,12 @@ static void complete(struct written *file)
 		file->pending--;
 	if (file->pending || !file->is_unsure)
 		return;
-	if (!state_of(file, &state) || !is_open_by_any(file, &state))
-		file->opens = 0;
 	file->is_unsure = false;
+	if (state_of(file, &state) && is_open_by_any(file, &state))
+		return;
+	file->opens = 0;
+	if (is_made && state_of(file, &state) && !is_same(&state, &file->left))
+		record_left(segment, file, &state);
 }
 
 void written_opens_not(const struct segment *segment, const char *path)
@@ -345,7 +362,7 @@ void written_opens_not(const struct segment *segment, const char *path)
 	read_events(segment);
 	struct written **at = find(path);
 	if (*at)
-		complete(*at);
+		complete(segment, *at, false);
 	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
 		drop(at);
 	(void)pthread_mutex_unlock(&files.lock);
@@ -363,7 +380,7 @@ void written_opened(const struct segment *segment, const char *path, uint64_t in
 			kept_note(segment, kept_key(&state));
 	}
 	if (file)
-		complete(file);
+		complete(segment, file, true);
 	if (file && file->opens && file->watch < 0) { /* its close will not be seen */
 		record_unknown(segment, file);
 		file->opens = 0;

@@ -4,8 +4,7 @@
  *
  * No close is trapped.  Directories of such files are watched (inotify(7)): an event reports each close of a
  * descriptor that could write, at once and in order.  As many of a file as there were opens are the session's, but
- * that the kernel makes one event of equal ones that were not read yet.  One more is an external program's: what was put on record before may then have had its changes in it, and is taken
- * back: what the file was is not known.  Nor is it where there are no events.
+ * that the kernel makes one event of equal ones that were not read yet.  Where there are no events, how a file was left is not known.
  *
  * Any thread.
  */

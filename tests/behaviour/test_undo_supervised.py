@@ -94,15 +94,26 @@ class Supervised(Case):
     def test_exchanged_while_open(self):
         """The close of a file is reported by the name that it has then."""
         before = tree(self.work)
-        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", self.exchanger(), "a", "b", code=0)
+        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", self.static(EXCHANGER), "a", "b", code=0)
         self.assertEqual(((self.work / "a").read_bytes(), (self.work / "b").read_bytes()), (b"two\n", b"xne\n"))
         result = self.undo()
         self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
 
-    def exchanger(self):
-        program = self.top / "exchanger"
-        (self.top / "exchanger.c").write_text(EXCHANGER)
-        if subprocess.run(["cc", "-O1", "-static", "-o", program, self.top / "exchanger.c"], stderr=subprocess.DEVNULL, check=False).returncode:
+    def test_written_by_one_descriptor_when_another_is_closed(self):
+        """The supervisor inspects the file in between: what it finds then is not what is left."""
+        for i in range(1500):
+            (self.work / ("x%d" % i)).write_bytes(b"x\n")
+        before = tree(self.work)
+        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", self.static(CLOSES), "1500", code=0)
+        self.assertEqual((self.work / "x1499").read_bytes(), b"x\n1\n2\n")
+        result = self.undo()
+        self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+
+    def static(self, text):
+        """A program."""
+        program = self.top / "program"
+        (self.top / "program.c").write_text(text)
+        if subprocess.run(["cc", "-O1", "-static", "-pthread", "-o", program, self.top / "program.c"], stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest("no static libc")
         return program
 
@@ -123,10 +134,7 @@ class Supervised(Case):
 
     def test_threads_that_change_names_under_a_call(self):
         """The memory of a path changes while the call is inspected: nothing that is there is lost, whichever was kept."""
-        program = self.top / "race"
-        (self.top / "race.c").write_text(RACE)
-        if subprocess.run(["cc", "-O1", "-static", "-pthread", "-o", program, self.top / "race.c"], stderr=subprocess.DEVNULL, check=False).returncode:
-            self.skipTest("no static libc")
+        program = self.static(RACE)
         for i in range(40):
             (self.work / ("x%02d" % i)).write_bytes(b"x %d\n" % i)
             (self.work / ("y%02d" % i)).write_bytes(b"y %d\n" % i)
@@ -185,6 +193,30 @@ int main(int argc, char **argv)
 	close(fd);
 	close(open(argv[2], O_RDONLY));
 	return argc != 3 || error;
+}
+"""
+
+CLOSES = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int error = argc != 2, count = error ? 0 : atoi(argv[1]);
+	for (int i = 0; !error && i < count; i++) {
+		char path[16];
+		(void)snprintf(path, sizeof(path), "x%d", i);
+		int one = open(path, O_WRONLY | O_APPEND), two = open(path, O_WRONLY | O_APPEND);
+		close(open(".", O_WRONLY)); /* both are known to be open */
+		error = write(one, "1\n", 2) != 2;
+		close(one);
+		for (volatile int wait = i % 100 * 300; wait; wait--)
+			;
+		error |= write(two, "2\n", 2) != 2;
+		close(two);
+	}
+	return error;
 }
 """
 
