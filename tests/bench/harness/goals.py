@@ -46,6 +46,8 @@ ALL = {
     "undo rewrite supervised": Goal("undo by the supervisor, a rewrite of 4 KiB", "≤ no undo + 100 µs", 100000, "supervise", "more_ns_than", "supervise, no undo"),
     "undo rm -rf supervised": Goal("undo by the supervisor, `rm -rf`", "≤ 2 × no undo", 2, "supervise", "wall_to", "supervise, no undo"),
     "undo checkout supervised": Goal("undo by the supervisor, `git checkout`", "≤ 2 × no undo", 2, "supervise", "wall_to", "supervise, no undo"),
+    "undo tools supervised": Goal("undo by the supervisor, what destroys nothing that is kept", "≤ 1.02 × no undo", 1.02, "supervise", "wall_to", "supervise, no undo"),
+    "undo tools by both": Goal("undo by both, what destroys nothing that is kept", "≤ 1.02 × no undo", 1.02, "both", "wall_to", "both, no undo"),
     "undo room supervised": Goal("undo by the supervisor, room", "≤ 1.1 × the bytes destroyed", 1.1, "supervise", "store to destroyed"),
     "undo plan time": Goal("undo, a plan for 10⁵ files", "≤ 5 s", 5, "substitute", "plan_s"),
     "undo plan memory": Goal("undo, a plan for 10⁵ files, memory", "≤ 200 MB", 200, "substitute", "plan_mb"),

@@ -138,7 +138,8 @@ USUAL = ("bare", "injected", "no journal", "substitute")
 TRACED = (*USUAL, "strace")
 SUPERVISED = (*USUAL, "supervise", "both", "floor", "strace bpf")
 KEPT = ("bare", "undo off", "substitute")  # what keeping for undo costs
-KEPT_SUPERVISED = ("bare", "supervise, no undo", "supervise", "both, no undo", "both")
+KEPT_ONLY_SUPERVISED = ("bare", "supervise, no undo", "supervise")
+KEPT_SUPERVISED = (*KEPT_ONLY_SUPERVISED, "both, no undo", "both")
 EVERY = tuple(name for name in ALL if not name.endswith(("undo off", "no undo")))  # with the peers
 STATIC = tuple(name for name in EVERY if ALL[name].static)  # that see what no library gets into
 SESSIONS = tuple(name for name, way in ALL.items() if way.kind == "seen")  # ways that know what they gave

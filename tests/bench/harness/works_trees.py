@@ -108,7 +108,8 @@ class Make(Spawn):
         self.tree = os.path.join(place.work, "made")
         self.files = 4 if place.quick else MADE_FILES
         super().__init__(place, "tools", "make of %d C files" % self.files, ["make", "-s", "-j1", "-C", self.tree], 1,
-                         unit=("ms", 1000000), goals=("tools", "undo tools"), ways=(*all_ways.EVERY, "undo off"))
+                         unit=("ms", 1000000), goals=("tools", "undo tools", "undo tools supervised", "undo tools by both"),
+                         ways=(*all_ways.EVERY, "undo off", "supervise, no undo", "both, no undo"))
         self.made = [os.path.join(self.tree, "part%02d.o" % i) for i in range(self.files)] + [
             os.path.join(self.tree, name) for name in ("main.o", "program")]
 

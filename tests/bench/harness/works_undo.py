@@ -206,4 +206,5 @@ def supervised(place, files, command):
     return [Destroys(place, "unlink of 4 KiB" + by, files, command("unlink"), ("undo unlink supervised", "undo room supervised"), removes=True, ways=ways),
             Destroys(place, "rewrite of 4 KiB" + by, files, command("rewrite"), ("undo rewrite supervised", "undo room supervised"), ways=ways),
             Removes(place, 200 if place.quick else SUPERVISED_FILES, ("undo rm -rf supervised", "undo room supervised"), ways, by),
+            Removes(place, 300 if place.quick else TREE_FILES, ("undo rm -rf supervised", "undo room supervised"), all_ways.KEPT_ONLY_SUPERVISED, by),
             Checkout(place, SUPERVISED_FILES, ("undo checkout supervised", "undo room supervised"), ways, by)]
