@@ -30,8 +30,8 @@ SHELL = (("rm -r", "rm -r src"),
          ("git clean", "git clean -fdxq"))
 
 
-def build():
-    """Returns (files at the start, steps)."""
+def build(rewrites):
+    """Returns (files at the start, steps).  rewrites: see agents.Agent."""
     s = scenario.Script()
     for index in range(10):
         s.files[f"src/m{index}.py"] = scenario.module(f"m{index}")
@@ -42,10 +42,11 @@ def build():
     s.pause()
     s.edit("own edit", "own.py", "value = 1", "value = 2")
     s.pause()  # an own action ends where a command begins
-    s.read("own read before rewrite", "whole.py")
-    s.pause()
-    s.write("own rewrite", "whole.py", scenario.module("rewritten"))
-    s.pause()
+    if rewrites:
+        s.read("own read before rewrite", "whole.py")
+        s.pause()
+        s.write("own rewrite", "whole.py", scenario.module("rewritten"))
+        s.pause()
     s.write("own new file", "new.txt", "new\n")
     for name, command in SHELL:
         s.shell(name, f"{command} && echo done", "done\n")
