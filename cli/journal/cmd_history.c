@@ -315,7 +315,7 @@ int cmd_history(int argc, char **argv)
 	int code;
 
 	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
-		code = tail ? event_options_number("--tail", tail, UINT64_MAX, &last)
+		code = tail ? event_options_number("-n, --tail", tail, UINT64_MAX, &last)
 			    : EXIT_CODE_OK;
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			printer.text.characters = config_number(parsed.config,

@@ -173,7 +173,7 @@ int cmd_log(int argc, char **argv)
 	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
 		code = event_options_filter(&wanted, &filter);
 		if (code == EXIT_CODE_OK && tail)
-			code = event_options_number("--tail", tail, UINT64_MAX, &count);
+			code = event_options_number("-n, --tail", tail, UINT64_MAX, &count);
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			code = event_options_journal(&wanted, parsed.config, &filter, path,
 						     sizeof(path));

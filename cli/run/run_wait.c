@@ -31,16 +31,30 @@ static bool is_for_child(int signal, const siginfo_t *info)
 	return true;
 }
 
-/* Is a process stopped (proc(5), stat, field 3)? */
-static bool is_stopped(pid_t pid)
+/* A process's state (proc(5), stat, field 3); 0: there is none. */
+static char state_of(pid_t pid)
 {
 	char path[40], text[512];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
-		return false;
+		return 0;
 	const char *behind_name = strrchr(text, ')');
-	return behind_name && behind_name[1] == ' ' && behind_name[2] == 'T';
+	return behind_name && behind_name[1] == ' ' ? behind_name[2] : 0;
+}
+
+/* 't': a tracer holds it. */
+static bool is_stopped(pid_t pid)
+{
+	char state = state_of(pid);
+	return state == 'T' || state == 't';
+}
+
+/* Not the opposite: of a process whose first thread has ended it is not known. */
+static bool is_going_on(pid_t pid)
+{
+	char state = state_of(pid);
+	return state && strchr("RSDI", state);
 }
 
 /* Another process may stop the command by its own pid (a limiter of processor time) and let it go
@@ -72,14 +86,19 @@ static void signal_command(pid_t command, const struct supervised *supervised, i
 		(void)kill(command, signal);
 }
 
-/* Was the command let go on since it stopped?  Then it is not told again: it may have been stopped
- * once more by now. */
-static bool goes_on(pid_t command, const struct supervised *supervised)
+/* A signal that this process got for the command.  By a SIGCONT no stop is taken back that came behind it. */
+static void pass_on(pid_t command, struct supervised *supervised, int signal)
+{
+	if (signal != SIGCONT || !supervised || !supervised_let_go_on(supervised, false))
+		signal_command(command, supervised, signal);
+}
+
+/* Was the command, a child of this process, let go on since it stopped?  Then it is not told again: it may
+ * have been stopped once more by now. */
+static bool goes_on(pid_t command)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	if (supervised)
-		return !is_stopped(command);
 	if (waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid)
 		return true;
 	/* The next stop takes back what the kernel reported of that; it is still to be waited
@@ -88,44 +107,75 @@ static bool goes_on(pid_t command, const struct supervised *supervised)
 	       info.si_pid;
 }
 
-/* Stops this process by a signal, so that its waiting parent gets the same status.  Returns whether
- * it did: the kernel drops the signals of terminals in an orphaned process group.
- * All signals are blocked. */
-static bool stop_by(int signal)
+/* Has the command go on that this process stopped with, unless it does. */
+static void let_go_on(pid_t command, struct supervised *supervised)
+{
+	if (supervised && supervised_let_go_on(supervised, true))
+		return;
+	if (supervised ? is_stopped(command) : !goes_on(command))
+		signal_command(command, supervised, SIGCONT);
+}
+
+/* Takes back a SIGCONT that let this process go on, as far as it is blocked: it is not one more, to be
+ * passed on later, when the command may have been stopped again. */
+static void consume_going_on(void)
 {
 	static const struct timespec NOW = { .tv_nsec = 0 };
-	struct sigaction by_default = { .sa_handler = SIG_DFL }, before;
-	sigset_t going_on, stopping, pending;
+	sigset_t going_on;
 
 	(void)sigemptyset(&going_on);
 	(void)sigaddset(&going_on, SIGCONT);
 	while (sigtimedwait(&going_on, NULL, &NOW) > 0)
-		; /* of before */
+		;
+}
+
+/* Stops this process by a signal, so that its waiting parent gets the same status; not if the command was
+ * let go on meanwhile.  Returns false where the kernel drops the signal: those of terminals in an
+ * orphaned process group.  All signals are blocked. */
+static bool stop_by(pid_t command, int signal)
+{
+	static const struct timespec NOW = { .tv_nsec = 0 };
+	struct sigaction by_default = { .sa_handler = SIG_DFL }, before;
+	sigset_t stopping, pending;
+
+	consume_going_on(); /* of before */
 	(void)sigemptyset(&stopping);
 	(void)sigaddset(&stopping, signal);
 	(void)sigaction(signal, &by_default, &before);
 	(void)kill(getpid(), signal);
-	(void)sigprocmask(SIG_UNBLOCK, &stopping, NULL); /* here it stops */
+	/* From here on a SIGCONT for the whole group takes the signal back. */
+	bool is_late = is_going_on(command);
+	if (is_late)
+		(void)sigtimedwait(&stopping, NULL, &NOW);
+	else
+		(void)sigprocmask(SIG_UNBLOCK, &stopping, NULL); /* here it stops */
 	(void)sigprocmask(SIG_BLOCK, &stopping, NULL);
 	(void)sigaction(signal, &before, NULL);
 	/* The process that let it go on sent SIGCONT, which is blocked. */
-	return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
+	return is_late || (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1);
 }
 
-/* The command stopped: so does this process, as one job with it. */
-static void stop_with(pid_t command, const struct supervised *supervised, int signal)
+/* Stops this process by SIGSTOP, as long as the command is stopped. */
+static void stop_watched(pid_t command)
 {
-	pid_t watcher = signal == SIGSTOP ? watch(command) : 0;
-
-	if (signal == SIGSTOP || !stop_by(signal))
-		(void)kill(getpid(), SIGSTOP);
+	if (is_going_on(command))
+		return;
+	pid_t watcher = watch(command);
+	(void)kill(getpid(), SIGSTOP);
 	if (watcher > 0) {
 		(void)kill(watcher, SIGKILL);
 		(void)waitpid(watcher, NULL, 0);
 	}
+}
+
+/* The command stopped: so does this process, as one job with it. */
+static void stop_with(pid_t command, struct supervised *supervised, int signal)
+{
+	if (signal == SIGSTOP || !stop_by(command, signal))
+		stop_watched(command);
 	/* This process was continued; perhaps with the whole group, perhaps alone. */
-	if (!goes_on(command, supervised))
-		signal_command(command, supervised, SIGCONT);
+	consume_going_on();
+	let_go_on(command, supervised);
 }
 
 /* Checks whether the command, a child of this process, has ended; stops and goes on with it. */
@@ -164,7 +214,8 @@ static bool has_supervised_ended(struct supervised *supervised, int *ret_status,
 			break;
 		case SUPERVISED_LOST:
 			message("the supervisor has died; the command goes on, unobserved");
-			recording->supervisor_died = true;
+			if (recording)
+				recording->supervisor_died = true;
 			break;
 		}
 	}
@@ -188,7 +239,7 @@ int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const
 		if (recording)
 			wait_ms = recording_tend(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
-			signal_command(receiver ? receiver : command, supervised, signal);
+			pass_on(receiver ? receiver : command, supervised, signal);
 		if (recording && mapped_take_sent())
 			signal_command(command, supervised, SIGBUS);
 	}

@@ -35,7 +35,14 @@ struct wire {
 	enum message_kind kind;
 	int value; /* STARTED: pid; FAILED: a negative errno; CHANGED: wait status */
 	bool no_new_privs;
+	unsigned stops; /* CHANGED: of the command so far */
 	char line[SUPERVISED_LINE_BYTES];
+};
+
+/* From `seen run` to the supervisor: the command is to go on. */
+struct going_on {
+	unsigned stops;  /* not if it stopped more often */
+	bool if_stopped; /* nor if it goes on */
 };
 
 /* ---- the command's process, until it is the command ---- */
@@ -116,6 +123,8 @@ static bool receive_ready(int socket, struct ready *ret_ready, int *ret_listener
 struct teller {
 	int socket;
 	pid_t to;
+	unsigned stops; /* of the command */
+	bool is_stopped;
 };
 
 static void report(const struct teller *teller, const struct wire *wire)
@@ -155,12 +164,16 @@ static void detach(const int *kept, int count)
 }
 
 /* Reports stops of the command, and its end: then true.  now: does not wait for that. */
-static bool report_changes(const struct teller *teller, pid_t command, bool now)
+static bool report_changes(struct teller *teller, pid_t command, bool now)
 {
 	struct wire wire = { .kind = MESSAGE_CHANGED };
 
-	while (waitpid(command, &wire.value, (now ? WNOHANG : 0) | WUNTRACED) > 0) {
-		bool is_over = !WIFSTOPPED(wire.value);
+	while (waitpid(command, &wire.value, (now ? WNOHANG : 0) | WUNTRACED | WCONTINUED) > 0) {
+		bool is_over = !WIFSTOPPED(wire.value) && !WIFCONTINUED(wire.value);
+		teller->is_stopped = WIFSTOPPED(wire.value);
+		if (WIFCONTINUED(wire.value))
+			continue;
+		wire.stops = teller->stops += teller->is_stopped;
 		report(teller, &wire);
 		/* It may have stopped with a command that was killed since. */
 		if (is_over && getppid() == teller->to)
@@ -169,6 +182,21 @@ static bool report_changes(const struct teller *teller, pid_t command, bool now)
 			return true;
 	}
 	return false;
+}
+
+/* What `seen run` asks for.  As report_changes(). */
+static bool let_go_on(struct teller *teller, pid_t command)
+{
+	struct going_on asked;
+	bool is_over = report_changes(teller, command, true);
+
+	while (!is_over &&
+	       recv(teller->socket, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked))
+		if (asked.stops == teller->stops && (teller->is_stopped || !asked.if_stopped)) {
+			(void)kill(command, SIGCONT);
+			teller->is_stopped = false;
+		}
+	return is_over;
 }
 
 /* Waits for the command, and for all below it. */
@@ -182,7 +210,7 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 		struct pollfd wait[] = {
 			[SIGNALS] = { is_over ? -1 : signals, POLLIN, 0 },
 			[CALLS] = { supervise_descriptor(supervisor), POLLIN, 0 },
-			[TELLER] = { is_over ? -1 : teller->socket, 0, 0 },
+			[TELLER] = { is_over ? -1 : teller->socket, POLLIN, 0 },
 		};
 		if (is_over)
 			supervise_refuse(supervisor);
@@ -192,17 +220,19 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 			continue;
 		if (wait[CALLS].revents)
 			is_last = !supervise_tend(supervisor);
+		bool is_alone = wait[TELLER].revents & ~POLLIN;
 		/* A kill of `seen run` is meant for the command. */
-		if (wait[TELLER].revents && !is_over)
+		if (is_alone) {
 			(void)kill(command, SIGKILL);
-		if (wait[TELLER].revents)
 			teller->to = -1;
-		if (wait[SIGNALS].revents || wait[TELLER].revents) {
-			struct signalfd_siginfo info;
-			while (wait[SIGNALS].revents && read(signals, &info, sizeof(info)) > 0)
-				;
-			is_over = is_over || report_changes(teller, command, !wait[TELLER].revents);
 		}
+		struct signalfd_siginfo info;
+		while (wait[SIGNALS].revents && read(signals, &info, sizeof(info)) > 0)
+			;
+		if (wait[SIGNALS].revents || is_alone)
+			is_over = report_changes(teller, command, !is_alone);
+		else if (wait[TELLER].revents)
+			is_over = let_go_on(teller, command);
 	}
 }
 
@@ -436,6 +466,8 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 		ret_message->news = SUPERVISED_LOST;
 		return;
 	}
+	if (wire.kind == MESSAGE_CHANGED)
+		supervised->stops = wire.stops;
 	ret_message->status = wire.value;
 	memcpy(ret_message->line, wire.line, sizeof(ret_message->line));
 	ret_message->line[sizeof(ret_message->line) - 1] = '\0';
@@ -452,6 +484,14 @@ void supervised_signal(const struct supervised *supervised, int signal)
 		(void)syscall(SYS_pidfd_send_signal, supervised->descriptor, signal, NULL, 0);
 	else
 		(void)kill(supervised->command, signal);
+}
+
+bool supervised_let_go_on(const struct supervised *supervised, bool if_stopped)
+{
+	const struct going_on asked = { supervised->stops, if_stopped };
+
+	return supervised->messages >= 0 && send(supervised->messages, &asked, sizeof(asked),
+						 MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(asked);
 }
 
 /* The supervisor ends with the last program below it.  What the command used of the processor is

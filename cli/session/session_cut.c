@@ -18,6 +18,7 @@
 #include "cli/session/store_files.h"
 #include "tracker/journal/journal.h"
 #include "tracker/segment/segment.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	PAGE_BYTES = 4096, /* or a part of one: a smaller hole is filled with zeroes */
@@ -32,7 +33,7 @@ static int lease(int fd)
 	return fcntl(fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
 }
 
-/* A process that stood still for long has lost its lease: another one uses the file. */
+/* Another process opens the file, and waits for this one; or has it: this one stood still for long. */
 static bool is_lost(int fd, bool is_leased)
 {
 	return is_leased && fcntl(fd, F_GETLEASE) != F_WRLCK;
@@ -47,11 +48,30 @@ static int punch(int fd, off_t from, off_t to)
 		       : -errno;
 }
 
+/* Pages that hold zeroes. */
+struct zeroes {
+	off_t from, to;
+};
+
+/* Makes a hole of the smaller one of both, and has the larger one stay.  The largest is made last: a segment
+ * of which less became holes, since a kill ended that, is still due (session_cut_is_due()). */
+static int punch_smaller(int fd, struct zeroes zeroes, struct zeroes *largest)
+{
+	struct zeroes smaller = zeroes;
+
+	if (zeroes.to - zeroes.from > largest->to - largest->from) {
+		smaller = *largest;
+		*largest = zeroes;
+	}
+	return punch(fd, smaller.from, smaller.to);
+}
+
 /* Makes holes of the pages that hold zeroes.  Blocks that were never written to are holes to lseek(2)
  * already, as long as no process read them; those are not inspected. */
 static int cut_segment(int fd, const unsigned char *memory, off_t size, bool is_leased)
 {
 	static const unsigned char ZEROES[PAGE_BYTES];
+	struct zeroes largest = { 0, 0 };
 	off_t hole = 0, end = 0;
 	int error = 0;
 
@@ -68,12 +88,16 @@ static int cut_segment(int fd, const unsigned char *memory, off_t size, bool is_
 		off_t length = size - at < PAGE_BYTES ? size - at : PAGE_BYTES;
 		if (memcmp(memory + at, ZEROES, (size_t)length) == 0)
 			continue;
-		error = is_lost(fd, is_leased) ? -EBUSY : punch(fd, hole, at);
+		error = is_lost(fd, is_leased)
+				? -EAGAIN
+				: punch_smaller(fd, (struct zeroes){ hole, at }, &largest);
 		hole = at + PAGE_BYTES;
 	}
-	return error == 0 && is_lost(fd, is_leased) ? -EBUSY
-	       : error == 0                         ? punch(fd, hole, size)
-						    : error;
+	if (error == 0 && is_lost(fd, is_leased))
+		error = -EAGAIN;
+	if (error == 0)
+		error = punch_smaller(fd, (struct zeroes){ hole, size }, &largest);
+	return error == 0 ? punch(fd, largest.from, largest.to) : error;
 }
 
 /* It was used no longer for being cut. */
@@ -139,7 +163,8 @@ static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone
 	return error;
 }
 
-/* As session_cut().  -EAGAIN: a process has the segment open or mapped; -EBUSY: one uses it. */
+/* As session_cut().  -EAGAIN: a process has the session locked, or the segment open or mapped; -EBUSY: one
+ * uses it. */
 static int try_to_cut(const char *directory, bool packs_alone)
 {
 	struct stat stat = { .st_size = 0 };
@@ -149,6 +174,8 @@ static int try_to_cut(const char *directory, bool packs_alone)
 	if (error < 0)
 		return error;
 	error = store_files_lock(at);
+	if (error == -EBUSY)
+		error = -EAGAIN;
 	int fd = error == 0
 			 ? openat(at, STORE_SEGMENT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 			 : -1;
@@ -172,10 +199,11 @@ static int try_to_cut(const char *directory, bool packs_alone)
 int session_cut(const char *directory, unsigned patience_ms)
 {
 	static const struct timespec PAUSE = { .tv_nsec = PAUSE_MS * 1000000 };
+	uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + (uint64_t)patience_ms * 1000000;
 	int error = try_to_cut(directory, false);
 
 	/* between two attempts nothing is open or locked: others may use it, or remove it */
-	for (unsigned ms = 0; error == -EAGAIN && ms < patience_ms; ms += PAUSE_MS) {
+	while (error == -EAGAIN && sys_clock_ns(CLOCK_MONOTONIC) < until_ns) {
 		(void)nanosleep(&PAUSE, NULL);
 		error = try_to_cut(directory, false);
 	}

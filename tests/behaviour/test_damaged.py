@@ -1,5 +1,6 @@
 """A session's files that are damaged or cut short: the program says so, and no command of a run ends with it."""
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -58,7 +59,15 @@ class Damaged(Base):
 
 
 class WhileItRuns(Base):
-    def run_it(self, damage, *options, script="echo $$ > pid; exec sleep 100"):
+    SLEEPS = "echo $$ > pid; exec sleep 100"
+
+    @staticmethod
+    def sleeps(pid):
+        """(clock_)nanosleep(2), by the numbers of either architecture."""
+        return (pathlib.Path(f"/proc/{pid}/comm").read_text(), pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0]) in [
+            ("sleep\n", number) for number in ("35", "230", "101", "115")]
+
+    def run_it(self, damage, *options, script=SLEEPS):
         """A run whose files are damaged before its command is killed.  The library must not be in that, or dies itself."""
         process = subprocess.Popen([SEEN, "run", "--counts", "--session", "s", "--fail-on=rule,unobserved", *options, "--", "sh", "-c", script],
                                    cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -69,6 +78,8 @@ class WhileItRuns(Base):
             time.sleep(0.01)
         pid = int((self.work / "pid").read_text())
         (self.work / "pid").unlink()
+        if script == self.SLEEPS:
+            self.wait_until(lambda: self.sleeps(pid))
         damage()
         time.sleep(0.25)  # a turn of its loop, which is as long as 200 ms
         self.assertIsNone(process.poll(), "it goes on")

@@ -13,7 +13,9 @@ from driver import SOURCE, Case
 TOOLS = ("bash", "cat", "dirname", "env", "grep", "head", "id", "mkdir", "nproc", "sed", "sort", "tail", "tr")
 
 
-class Scripts(Case):
+class Machine(Case):
+    """One that is not this one."""
+
     def setUp(self):
         super().setUp()
         self.bin = self.top / "bin"
@@ -32,6 +34,8 @@ class Scripts(Case):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         return done.returncode, done.stdout, done.stderr
 
+
+class Scripts(Machine):
     def lib(self, script):
         return self.bash("-euc", f". '{SOURCE}/scripts/lib.sh'; {script}")
 
@@ -77,6 +81,41 @@ class Scripts(Case):
         code, out, said = self.lib(f"{{ {steps}; }} | show_progress release log; cat log")
         self.assertEqual((code, out), (0, "configured\n[1/9] one\n[2/9] two\n[3/9] three\n"))
         self.assertEqual(said, "building release: 2 of 9 steps\n")
+
+
+class EndsEarly(Machine):
+    """The last line of scripts/test is as promised, however it ends, and one before says how."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(SOURCE / "scripts", self.work / "scripts")
+        for name in ("rm", "tee"):
+            os.symlink(shutil.which(name), self.bin / name)
+        self.tool("dpkg-query", "echo installed")
+        self.tool("cmake", "echo cmake version 3.25.1")
+        self.tool("flock", "exit 0")
+        self.tool("ctest", "echo '100% tests passed, 0 tests failed out of 3'")
+
+    def run_test(self, code):
+        got, out, _ = self.bash(str(self.work / "scripts/test"), "--release")
+        self.assertEqual(got, code, out)
+        return out.splitlines()[-2:]
+
+    def test_it_does_not(self):
+        self.assertEqual(self.run_test(0), ["release: 100% tests passed, 0 tests failed out of 3", "3 passed, 0 failed"])
+
+    def test_by_a_signal(self):
+        for name in ("TERM", "HUP", "PIPE"):
+            self.tool("ctest", f"kill -{name} $PPID")
+            self.assertEqual(self.run_test(-getattr(signal, "SIG" + name)), ["this script ended early: by a signal", "0 passed, 1 failed"])
+
+    def test_by_a_command(self):
+        """One of a pipeline."""
+        os.unlink(self.bin / "sort")
+        self.tool("sort", f"[ $1 = -V ] || exit 5; exec {shutil.which('sort')} -V")
+        how, totals = self.run_test(1)
+        self.assertRegex(how, r"^this script ended early: status 5; what failed last: line \d+: ")
+        self.assertEqual(totals, "0 passed, 1 failed")
 
 
 class RunUnittest(Case):

@@ -221,26 +221,33 @@ else:
 
 
 class Stops(Case):
-    COMMAND = ("echo $$ > pid; setsid sh -c 'while :; do cat f > /dev/null; echo . >> background; done' & other=$!; "
+    COMMAND = ("echo $$ > pid; setsid sh -c 'while [ -e f ]; do cat f > /dev/null; echo . >> background; done' & other=$!; "
                "while ! [ -e go ]; do read -r line < f; echo . >> foreground; done; kill $other; exit 5")
 
     def setUp(self):
         super().setUp()
         self.process = self.start("bash", "-c", self.COMMAND)
+        self.addCleanup(os.unlink, self.session.path("f"))  # the background ends, too
         self.command = self.pid_in("pid")
         wait_until(lambda: self.exists("background") and self.exists("foreground"))
 
     def assertStops(self, stop, go_on):
         for _ in range(2):
             stop()
-            wait_until(lambda: state(self.process.pid) == "T" and state(self.command) == "T")
+            self.wait_for_stop()
             self.grows("background")  # other jobs are checked meanwhile
             self.grows("background")
             go_on()
             wait_until(lambda: state(self.process.pid) != "T" and state(self.command) != "T")
             self.grows("foreground")
+        self.assertEnds()
+
+    def wait_for_stop(self):
+        wait_until(lambda: state(self.process.pid) == "T" and state(self.command) == "T", 60)
+
+    def assertEnds(self):
         self.session.write("go", b"")
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=60)
         self.assertEqual(self.process.returncode, 5)
 
     def group(self, number):
@@ -257,6 +264,27 @@ class Stops(Case):
 
     def test_go_on_by_the_command(self):
         self.assertStops(lambda: os.kill(self.command, signal.SIGSTOP), lambda: os.kill(self.command, signal.SIGCONT))
+
+    def test_stopped_again_at_once(self):
+        """`seen run` that is let go on takes back no stop that came meanwhile: that of a limiter of processor time, again and again."""
+        for number in (signal.SIGSTOP, signal.SIGTSTP):
+            os.kill(self.command, number)
+            self.wait_for_stop()
+            for _ in range(10):
+                os.kill(self.command, signal.SIGCONT)
+                os.kill(self.process.pid, signal.SIGCONT)
+                os.kill(self.command, number)
+                self.wait_for_stop()
+                self.assertStaysStopped()
+            os.kill(self.command, signal.SIGCONT)
+            os.kill(self.process.pid, signal.SIGCONT)
+            self.grows("foreground")
+        self.assertEnds()
+
+    def assertStaysStopped(self):
+        before = os.stat(self.session.path("foreground")).st_size
+        time.sleep(0.05)
+        self.assertEqual((os.stat(self.session.path("foreground")).st_size, state(self.command)), (before, "T"))
 
     def test_terminal_stop_of_the_command(self):
         self.assertStops(lambda: os.kill(self.command, signal.SIGTSTP), self.group(signal.SIGCONT))
