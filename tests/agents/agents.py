@@ -43,6 +43,7 @@ class Agent:
     own_words = {}  # by kind of row: how its own answer begins that stands in place of seen's
     proves = False  # its transcript proves, after a resume, what its own read tool gave
     grep = "grep"  # the system's, in a command of its shell
+    brings_rg = False  # its shell finds an rg of its own first, a static one
     announces = True  # its hook says which command its shell tool is about to run
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
@@ -126,6 +127,7 @@ class Codex(Agent):
     instructions = ("AGENTS.md",)
     package = "@openai/codex"
     auto = "both"
+    brings_rg = True
     reads_by_shell = True
 
     def configure(self, home, workspace, url):

@@ -127,6 +127,13 @@ def command_rows(agent):
                 outsider="echo 'found yet more of a file' >> found.txt")]
 
 
+def rg_rows(agent):
+    """By its shell: rg with its threads, which find what they print in one file.  One that the agent brings is static, and run each time."""
+    rg = ("shell", "command rg -n 'found .* of a file' .; sleep 0.6")
+    return [Row("rg", "searched", *rg, more="found at last"), Row("rg again", "searched" if agent.brings_rg else "repeated", *rg, more="found at last"),
+            Row("rg after a change", "more found", *rg, more="found at last", outsider="echo 'found at last of a file' >> found.txt")]
+
+
 def git_rows(agent):
     """By its shell: git's commands are answered where the agent's hook announces what its shell tool runs."""
     status = ("shell", "git status; sleep 0.6")
@@ -156,7 +163,7 @@ class Answered(Play):
         self.rows = [row for row in (shell_rows() if agent_of(spec).reads_by_shell else rows()) if agent_of(spec).rewrites or row.operation[0] != "write"]
         if hasattr(agent_of(spec), "search"):
             self.rows += search_rows()
-        self.rows += command_rows(agent_of(spec)) + git_rows(agent_of(spec))
+        self.rows += command_rows(agent_of(spec)) + rg_rows(agent_of(spec)) + git_rows(agent_of(spec))
         for row in self.rows:
             if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
                 row.text = None

@@ -41,6 +41,22 @@ class Rg(SearchTest):
             with self.subTest(command=command):
                 self.assertNotRemembered(command)
 
+    def test_one_file_of_several_threads(self):
+        """What they found in one file comes by one write: no order is left to chance."""
+        for command in ("rg -n -A9 'pat7 ' src", "rg -n -j4 --context 7 'pat7 .*1' src", "rg -A9 -e 'pat7 '", "rg -p -e 'pat7 ' src f"):
+            with self.subTest(command=command):
+                self.forget()
+                self.remember(command)
+                self.assertAnswered(command)
+        for name, content in (("src/f3.c", lines("other", 3)), ("src/new.c", b"pat7 in a new file\n"), ("src/.ignore", b"f7.c\n"), ("src/f7.c", lines("pat7", 9))):
+            with self.subTest(file=name):
+                self.forget()
+                self.remember("rg -n -A9 'pat7 ' src")
+                self.session.write(name, content)
+                self.assertNotIn(ANSWER, self.shell("rg -n -A9 'pat7 ' src; true"))
+                if not name.endswith("f7.c"):
+                    os.remove(self.session.path(name))
+
     def test_what_depends_on_more(self):
         os.symlink("src", self.session.path("link"))
         for command in ("rg --sort modified pat src", "rg --sort path --stats pat src", "rg --sort path -L pat src", "rg --sort path --max-filesize 1M pat src",
@@ -126,8 +142,8 @@ class Random(SearchTest):
         for _ in range(self.steps):
             if choice.randrange(3) == 0:
                 self.change(choice)
-            command = "rg %s %s pat %s; true" % (choice.choice(("--sort path", "-j1", "")), choice.choice(("-n", "-uu")),
-                                                 choice.choice(("", "src", "src/sub/deep/d.c")))
+            command = "rg %s %s %s %s; true" % (choice.choice(("--sort path", "-j1", "", "-j3")), choice.choice(("-n", "-uu")),
+                                                choice.choice(("pat", "-A9 'pat[37] '", "-A9 'pat7 '")), choice.choice(("", "src", "src/sub/deep/d.c")))
             run = lambda: subprocess.run(["bash", "-c", command], cwd=self.session.workspace, stdin=subprocess.DEVNULL, env=self.session.environment,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
             output, real = self.shell(command), run()

@@ -101,6 +101,20 @@ class Details(UntrackableTest):
                                   ("POSIXLY_CORRECT=1", "ls -s d"), ("GREP_COLORS=ms=1", "grep --color=always -n line f")):
             self.assertRun(command, "%s %s" % (variable, command))
 
+    def test_what_no_input_tells(self):
+        """The room of a file system, what this process may do, when a file was made, files that a file names."""
+        self.session.write("list", b"\0".join(b"d/a-file-of-some-length-%d" % number for number in range(9)) + b"\0")
+        grows = lambda: self.session.write("d/a-file-of-some-length-7", b"x" * (os.stat(self.session.path("d/a-file-of-some-length-7")).st_size + 9000))
+        for command in ("stat -f . . .", "stat -Lf . . .", "stat --file-system . . .", "du -a --files0-from=list", "find -files0-from list -size +0 -printf '%p %s\n'",
+                        "find d -readable", "find d -writable", "find d -executable -o -name 'a*'", "ls -l --time=creation d"):
+            self.assertRun(command, command, between=grows)
+
+    def test_the_directory_that_no_word_names(self):
+        where = self.session.path(".")
+        command = "find -maxdepth 0 -printf '%s%%m%s\n'" % ("x" * 300, "y" * 300)
+        self.assertAnswered(command)
+        self.assertRun(command + " -true", command + " -true", between=lambda: os.chmod(where, 0o711))
+
     def test_directories(self):
         number = iter(range(9))
         for command in ("cd d; ls", "cd d; ls -la", "cd d; grep -rn x", "cd d; grep -n x *", "ls -R", "grep -rn x .", "find d -type f", "wc d/*"):

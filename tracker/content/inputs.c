@@ -13,10 +13,10 @@ enum {
 	ENTRY_UNKNOWN = 0,    /* getdents(2), DT_UNKNOWN */
 	LINK_BYTES = 1024,
 	CLOCK_STEP_NS = 10000000, /* of files' times: a tick of 100 Hz */
+	/* Directories with more are read by their inode numbers (gnulib, fts.c), which are no input. */
+	NAMES_IN_ORDER_MAX = 10000,
+	NEAR_S = 2, /* some programs reckon in whole seconds */
 };
-
-static const uint64_t HALF_YEAR_NS = 15778476u *
-				     UINT64_C(1000000000); /* of ls(1): 31556952 s / 2 */
 
 /* ---- one look ---- */
 
@@ -24,7 +24,7 @@ static const uint64_t HALF_YEAR_NS = 15778476u *
 struct details {
 	uint64_t dev, ino, mode, nlink, uid, gid, rdev, size_bytes, blocks;
 	int64_t mtime_ns, ctime_ns, access_ns;
-	uint64_t recent;
+	uint64_t ages[3]; /* of these */
 };
 
 static int64_t nanoseconds(struct timespec time)
@@ -32,16 +32,29 @@ static int64_t nanoseconds(struct timespec time)
 	return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* The time of a file of the last half year has the hour, of another one the year. */
-static uint64_t is_recent(int64_t time_ns, uint64_t now_ns)
+/* Ages from which on a time is printed in another way, with the year instead of the hour: of
+ * `find -ls` 180 days, of ls(1) half a year of 31556952 s, of tree(1) 186 days; and of times to come,
+ * find's more than an hour ahead.  Which of them lie behind is a number; close to one it is another
+ * each time. */
+static uint64_t age_of(int64_t time_ns, uint64_t now_ns)
 {
-	return time_ns <= (int64_t)now_ns && time_ns > (int64_t)(now_ns - HALF_YEAR_NS);
+	static const int64_t AGES_S[] = { -3600, 15552000, 15778476, 16070400 };
+	int64_t age_s = ((int64_t)now_ns - time_ns) / 1000000000;
+	uint64_t passed = time_ns <= (int64_t)now_ns;
+
+	for (size_t i = 0; i < sizeof(AGES_S) / sizeof(AGES_S[0]); i++) {
+		if (age_s >= AGES_S[i] - NEAR_S && age_s <= AGES_S[i] + NEAR_S)
+			return now_ns;
+		passed += age_s > AGES_S[i];
+	}
+	return passed;
 }
 
 static void add_stat(struct version_stream *stream, const struct stat *stat, unsigned flags,
 		     uint64_t now_ns)
 {
 	struct stamp stamp = stamp_of(stat);
+	int64_t access_ns = flags & INPUT_ACCESS_TIME ? nanoseconds(stat->st_atim) : 0;
 	struct details details = {
 		.dev = stat->st_dev,
 		.ino = stat->st_ino,
@@ -54,9 +67,9 @@ static void add_stat(struct version_stream *stream, const struct stat *stat, uns
 		.blocks = (uint64_t)stat->st_blocks,
 		.mtime_ns = stamp.mtime_ns,
 		.ctime_ns = stamp.ctime_ns,
-		.access_ns = flags & INPUT_ACCESS_TIME ? nanoseconds(stat->st_atim) : 0,
-		.recent = is_recent(stamp.mtime_ns, now_ns) | is_recent(stamp.ctime_ns, now_ns)
-								      << 1,
+		.access_ns = access_ns,
+		.ages = { age_of(stamp.mtime_ns, now_ns), age_of(stamp.ctime_ns, now_ns),
+			  flags & INPUT_ACCESS_TIME ? age_of(access_ns, now_ns) : 0 },
 	};
 	version_stream_add(stream, &details, sizeof(details));
 }
@@ -120,7 +133,7 @@ static int hash_entries(int directory, const struct input *input, uint64_t now_n
 {
 	_Alignas(8) char bytes[ENTRIES_BYTES];
 	struct stamp unused;
-	uint32_t count = 0;
+	uint32_t count = 0, names = 0;
 
 	for (;;) {
 		ssize_t got = sys_getdents64(directory, bytes, sizeof(bytes));
@@ -133,6 +146,8 @@ static int hash_entries(int directory, const struct input *input, uint64_t now_n
 			const char *name = entry->name;
 			bool dot = strcmp(name, ".") == 0, parent = strcmp(name, "..") == 0;
 			at += entry->size_bytes;
+			if (++names > NAMES_IN_ORDER_MAX)
+				return -E2BIG;
 			if (parent ? !(input->flags & INPUT_PARENT)
 				   : dot && input->kind == INPUT_NAMES)
 				continue;
@@ -153,13 +168,21 @@ static int hash_entries(int directory, const struct input *input, uint64_t now_n
 	return 0;
 }
 
+/* Opened so that this look leaves no access time, where the file is one's own (open(2)). */
+static int open_unread(const char *path, int flags)
+{
+	flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	int fd = sys_open(path, flags | O_NOATIME, 0);
+
+	return fd == -EPERM ? sys_open(path, flags, 0) : fd;
+}
+
 static int hash_directory(const char *path, int fd, uint64_t now_ns, struct input *input,
 			  uint32_t *ret_count)
 {
 	struct version_stream stream;
 	struct stat stat, other;
-	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-				 0);
+	int directory = open_unread(path, O_DIRECTORY);
 
 	if (directory < 0)
 		return directory;
@@ -205,11 +228,6 @@ static int hash_file(int fd, const struct stat *known, struct input *input)
 	return 0;
 }
 
-static int open_file(const char *path)
-{
-	return sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-}
-
 /* Inspects a thing as it is now.  input: kind and flags are set; version and stamp are to be. */
 static int read_input(const char *path, int fd, const struct stat *known, uint64_t now_ns,
 		      struct input *input, uint32_t *ret_count)
@@ -220,7 +238,7 @@ static int read_input(const char *path, int fd, const struct stat *known, uint64
 	*ret_count = 1;
 	switch (input->kind) {
 	case INPUT_CONTENT:
-		opened = fd < 0 ? open_file(path) : fd;
+		opened = fd < 0 ? open_unread(path, 0) : fd;
 		if (opened < 0)
 			return opened;
 		error = hash_file(opened, fd < 0 ? NULL : known, input);
@@ -228,7 +246,7 @@ static int read_input(const char *path, int fd, const struct stat *known, uint64
 			(void)sys_close(opened);
 		return error;
 	case INPUT_ABSENT:
-		opened = open_file(path);
+		opened = open_unread(path, 0);
 		if (opened >= 0) {
 			(void)sys_close(opened);
 			return -EEXIST;
@@ -273,6 +291,15 @@ int inputs_init(struct inputs *ret_inputs)
 	return 0;
 }
 
+void inputs_clear(struct inputs *inputs)
+{
+	/* Zeros: of what is added next each size is 0 until it is there. */
+	(void)sys_call3(SYS_madvise, (long)inputs->bytes, INPUTS_BYTES_MAX, MADV_DONTNEED);
+	inputs->size_bytes = 0;
+	inputs->count = 0;
+	inputs->read_bytes = 0;
+}
+
 void inputs_done(struct inputs *inputs)
 {
 	if (inputs->bytes)
@@ -302,41 +329,53 @@ int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, cons
 	return inputs_add_known(inputs, kind, flags, path, fd, NULL, error);
 }
 
+/* A place for so many bytes behind what others add meanwhile.  NULL: there is none. */
+static struct input *reserve(struct inputs *inputs, size_t size_bytes)
+{
+	size_t at = __atomic_load_n(&inputs->size_bytes, __ATOMIC_RELAXED);
+
+	do {
+		if (at + size_bytes > INPUTS_BYTES_MAX)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&inputs->size_bytes, &at, at + size_bytes, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return (void *)(inputs->bytes + at);
+}
+
 int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 		     int fd, const struct stat *stat, int error)
 {
 	size_t path_bytes = strlen(path) + 1;
 	size_t size_bytes = (sizeof(struct input) + path_bytes + 7) & ~(size_t)7;
-	struct input *input = (void *)(inputs->bytes + inputs->size_bytes);
+	struct input input = { .kind = (uint16_t)kind, .flags = (uint16_t)flags };
 	uint32_t count;
 
-	if (!inputs->bytes || inputs->size_bytes + size_bytes > INPUTS_BYTES_MAX ||
-	    inputs->count >= INPUTS_MAX)
+	if (!inputs->bytes || __atomic_load_n(&inputs->count, __ATOMIC_RELAXED) >= INPUTS_MAX)
 		return -E2BIG;
-	*input = (struct input){ .size_bytes = (uint32_t)size_bytes,
-				 .kind = (uint16_t)kind,
-				 .flags = (uint16_t)flags };
 	/* What failed for the program is taken from it: asking again may succeed. */
 	if (kind == INPUT_ABSENT) {
-		input->version.low = (uint64_t)error;
+		input.version.low = (uint64_t)error;
 		count = 1;
 	} else {
-		int failed = read_input(path, fd, stat, inputs->now_ns, input, &count);
+		int failed = read_input(path, fd, stat, inputs->now_ns, &input, &count);
 		if (failed < 0)
 			return failed;
 	}
 	if (kind != INPUT_COMMAND && !count)
 		count = 1;
-	if (inputs->count + count > INPUTS_MAX)
+	uint64_t read_bytes = kind == INPUT_CONTENT ? input.version.size_bytes : 0;
+	if (__atomic_add_fetch(&inputs->count, count, __ATOMIC_RELAXED) > INPUTS_MAX ||
+	    __atomic_add_fetch(&inputs->read_bytes, read_bytes, __ATOMIC_RELAXED) >
+		    INPUTS_READ_BYTES_ALL_MAX)
 		return -E2BIG;
-	if (kind == INPUT_CONTENT)
-		inputs->read_bytes += input->version.size_bytes;
-	if (inputs->read_bytes > INPUTS_READ_BYTES_ALL_MAX)
+	struct input *place = reserve(inputs, size_bytes);
+	if (!place)
 		return -E2BIG;
-	memcpy(input + 1, path, path_bytes);
-	memset((char *)(input + 1) + path_bytes, 0, size_bytes - sizeof(*input) - path_bytes);
-	inputs->size_bytes += size_bytes;
-	inputs->count += count;
+	/* Its size is written last: without it the list is damaged. */
+	*place = input;
+	memcpy(place + 1, path, path_bytes);
+	memset((char *)(place + 1) + path_bytes, 0, size_bytes - sizeof(*place) - path_bytes);
+	__atomic_store_n(&place->size_bytes, (uint32_t)size_bytes, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -414,163 +453,4 @@ uint32_t inputs_length(const struct inputs *inputs)
 	for (size_t at = 0; (input = input_at(inputs, at, &path)); at += input->size_bytes)
 		length += input->kind != INPUT_COMMAND;
 	return length;
-}
-
-/* ---- which programs ---- */
-
-enum tells {
-	TELLS_CONTENT, /* what is in its files, and their names */
-	TELLS_NAMES,   /* what is in directories: with these options, names and types alone */
-	TELLS_DETAILS,
-	TELLS_SEARCH, /* what is in its files, and whether others are there */
-	TELLS_GIT,
-};
-
-/* Programs whose output depends on what they open and list, and on their words, and on nothing
- * else.  Not here: bfs, which does it in several threads; readlink and realpath, which
- * follow links on the way. */
-static const struct {
-	const char *name;
-	enum tells tells;
-	const char *names; /* NAMES: short options */
-} PROGRAMS[] = {
-	{ "cat", TELLS_CONTENT, NULL },
-	{ "cksum", TELLS_CONTENT, NULL },
-	{ "cmp", TELLS_CONTENT, NULL },
-	{ "comm", TELLS_CONTENT, NULL },
-	{ "cut", TELLS_CONTENT, NULL },
-	{ "diff", TELLS_DETAILS, NULL },
-	{ "du", TELLS_DETAILS, NULL },
-	{ "egrep", TELLS_CONTENT, NULL },
-	{ "fgrep", TELLS_CONTENT, NULL },
-	{ "find", TELLS_NAMES, NULL },
-	{ "fold", TELLS_CONTENT, NULL },
-	{ "git", TELLS_GIT, NULL },
-	{ "grep", TELLS_CONTENT, NULL },
-	{ "head", TELLS_CONTENT, NULL },
-	{ "hexdump", TELLS_CONTENT, NULL },
-	{ "ls", TELLS_NAMES, "aA1CmxqQNbBR" },
-	{ "md5sum", TELLS_CONTENT, NULL },
-	{ "nl", TELLS_CONTENT, NULL },
-	{ "od", TELLS_CONTENT, NULL },
-	{ "paste", TELLS_CONTENT, NULL },
-	{ "rev", TELLS_CONTENT, NULL },
-	{ "rg", TELLS_SEARCH, NULL }, /* search_order.h: where it has one thread */
-	{ "sed", TELLS_CONTENT, NULL },
-	{ "sha1sum", TELLS_CONTENT, NULL },
-	{ "sha256sum", TELLS_CONTENT, NULL },
-	{ "sha512sum", TELLS_CONTENT, NULL },
-	{ "sort", TELLS_CONTENT, NULL },
-	{ "stat", TELLS_DETAILS, NULL },
-	{ "strings", TELLS_CONTENT, NULL },
-	{ "tac", TELLS_CONTENT, NULL },
-	{ "tail", TELLS_CONTENT, NULL },
-	{ "tree", TELLS_DETAILS, NULL }, /* where links lead */
-	{ "ugrep", TELLS_SEARCH, NULL }, /* likewise */
-	{ "uniq", TELLS_CONTENT, NULL },
-	{ "wc", TELLS_CONTENT, NULL },
-	{ "xxd", TELLS_CONTENT, NULL },
-};
-
-/* Tests and actions of find(1) that know of a file its name and type alone. */
-static bool find_needs_names(char *const argv[])
-{
-	static const char *const WORDS[] = {
-		"-name",  "-iname",  "-path",      "-ipath", "-wholename", "-iwholename",
-		"-regex", "-iregex", "-regextype", "-type",  "-maxdepth",  "-mindepth",
-		"-prune", "-print",  "-print0",    "-o",     "-a",         "-or",
-		"-and",   "-not",    "-depth",     "-P",     "-true",      "-false",
-	};
-	for (size_t i = 1; argv[i]; i++) {
-		bool known = argv[i][0] != '-' || !argv[i][1];
-		for (size_t k = 0; !known && k < sizeof(WORDS) / sizeof(WORDS[0]); k++)
-			known = strcmp(argv[i], WORDS[k]) == 0;
-		if (!known)
-			return false;
-	}
-	return true;
-}
-
-static bool needs_names(const char *options, char *const argv[])
-{
-	for (size_t i = 1; argv[i]; i++) {
-		const char *word = argv[i];
-		if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0)
-			continue; /* behind `--`, too, an option's letters are inspected: that is the safe side */
-		if (word[1 + strspn(word + 1, options)])
-			return false;
-	}
-	return true;
-}
-
-/* Does an option speak of when a file was last read? */
-static bool names_access_time(char *const argv[])
-{
-	for (size_t i = 1; argv[i]; i++) {
-		const char *word = argv[i];
-		if (word[0] == '-' &&
-		    (word[1] == '-' ? strncmp(word, "--time", 6) == 0 : strchr(word, 'u') != NULL))
-			return true;
-	}
-	return false;
-}
-
-/* Is one of a program's short options given? */
-static bool has_letter(char *const argv[], const char *letters)
-{
-	for (size_t i = 1; argv[i]; i++)
-		if (argv[i][0] == '-' && (argv[i][1] == '-' || strpbrk(argv[i], letters)))
-			return true;
-	return false;
-}
-
-/* A word that stands for the standard input, which is not inspected: stat(1) describes it and does
- * not read it. */
-static bool names_stdin(char *const argv[])
-{
-	for (size_t i = 1; argv[i]; i++)
-		if (strcmp(argv[i], "-") == 0)
-			return true;
-	return false;
-}
-
-/* Does sort(1) put lines in an order of chance?  -R, among other letters and in a key,
- * --random-sort, --sort=random, abbreviated. */
-static bool sorts_by_chance(char *const argv[])
-{
-	for (size_t i = 1; argv[i]; i++) {
-		const char *word = argv[i];
-		if (strncmp(word, "--ra", 4) == 0 || strncmp(word, "--so", 4) == 0 ||
-		    ((word[0] == '-' || (word[0] >= '0' && word[0] <= '9')) && strchr(word, 'R')))
-			return true;
-	}
-	return false;
-}
-
-bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *ret_plan)
-{
-	bool is_ls = strcmp(name, "ls") == 0, is_find = strcmp(name, "find") == 0;
-
-	if (!argv[0] || names_stdin(argv) || (strcmp(name, "sort") == 0 && sorts_by_chance(argv)))
-		return false;
-	for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
-		if (strcmp(name, PROGRAMS[i].name) != 0)
-			continue;
-		ret_plan->is_git = PROGRAMS[i].tells == TELLS_GIT;
-		ret_plan->asks = PROGRAMS[i].tells == TELLS_SEARCH || ret_plan->is_git;
-		ret_plan->content = PROGRAMS[i].tells == TELLS_CONTENT || ret_plan->asks;
-		ret_plan->details = PROGRAMS[i].tells == TELLS_DETAILS;
-		if (PROGRAMS[i].tells == TELLS_NAMES)
-			ret_plan->details = PROGRAMS[i].names
-						    ? !needs_names(PROGRAMS[i].names, argv)
-						    : !find_needs_names(argv);
-		ret_plan->flags = 0;
-		if (strcmp(name, "stat") == 0 || (is_find && ret_plan->details) ||
-		    ((is_ls || strcmp(name, "du") == 0) && names_access_time(argv)))
-			ret_plan->flags |= INPUT_ACCESS_TIME;
-		if (is_ls && has_letter(argv, "af"))
-			ret_plan->flags |= INPUT_PARENT;
-		return true;
-	}
-	return false;
 }

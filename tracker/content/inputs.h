@@ -7,7 +7,8 @@
  * time.  An input is inspected when it is opened, before the program reads it: what comes later
  * shows as a difference.  At the end its stamp has to be what it was then.
  *
- * Memory is mapped, never allocated.  One thread at a time; async-signal-safe.
+ * Memory is mapped, never allocated.  Any thread may add; all else is for one thread, when no other
+ * one adds.  Lock-free; async-signal-safe.
  */
 #ifndef SEEN_TRACKER_INPUTS_H
 #define SEEN_TRACKER_INPUTS_H
@@ -58,13 +59,14 @@ struct inputs {
 	size_t size_bytes;
 	uint32_t count; /* INPUTS_MAX at most; entries of directories included */
 	uint64_t read_bytes;
-	/* CLOCK_REALTIME: ls(1) prints the times of files older than half a year in another way */
+	/* CLOCK_REALTIME: programs print the times of files older than half a year in another way */
 	uint64_t now_ns;
 };
 
-/* inputs_init(): makes an empty list.  Returns 0, or a negative errno.  inputs_done(): gives its
- * memory back; a list of zeros is let pass. */
+/* inputs_init(): makes an empty list.  Returns 0, or a negative errno.  inputs_clear(): empties it.
+ * inputs_done(): gives its memory back; a list of zeros is let pass. */
 int inputs_init(struct inputs *ret_inputs);
+void inputs_clear(struct inputs *inputs);
 void inputs_done(struct inputs *inputs);
 
 /* inputs_add(): inspects one thing and puts it into the list.  What is in it already is not
@@ -99,19 +101,5 @@ bool inputs_are_old(const struct inputs *inputs);
 
 /* inputs_length(): how many there are in a list. */
 uint32_t inputs_length(const struct inputs *inputs);
-
-/* What of a reader's inputs its output tells. */
-struct inputs_needed {
-	bool content;   /* what is in files, which it opens */
-	bool details;   /* what lstat returns for files, not their bytes and names alone */
-	bool asks;      /* what stat(2) and access(2) are asked */
-	bool is_git;    /* and all that stat(2) returns; reader_git.h */
-	unsigned flags; /* enum input_flags */
-};
-
-/* inputs_needed(): is all that an invocation's output hangs on seen when it opens files and lists
- * directories, or told by its words? name: of the program; argv: its words, as given.  False: it is
- * never remembered. */
-bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *ret_plan);
 
 #endif

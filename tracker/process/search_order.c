@@ -39,6 +39,7 @@ static const struct searcher SEARCHERS[] = {
 struct search {
 	bool has_pattern; /* by -e, -f or --files: the first operand is none */
 	bool is_alone;    /* it has one thread */
+	bool is_mixed;    /* what is written at once may be of several files */
 	bool is_unknown;  /* an option that is not known */
 	unsigned operands;
 	const char *operand; /* the last one */
@@ -100,13 +101,16 @@ static void read_long(const struct searcher *searcher, char *const **at, struct 
 	} else if (name[length] || !is_in(searcher->long_flags, name, length)) {
 		search->is_unknown = true;
 	} else if (is_name(name, length, "files")) {
-		search->has_pattern = true;
+		search->has_pattern = search->is_mixed = true;
+	} else if (is_name(name, length, "null") || is_name(name, length, "null-data")) {
+		search->is_mixed = true;
 	}
 }
 
 static void read_letters(const struct searcher *searcher, char *const **at, struct search *search)
 {
 	for (const char *letter = **at + 1; *letter && !search->is_unknown; letter++) {
+		search->is_mixed |= *letter == '0';
 		if (strchr(searcher->flags, *letter))
 			continue;
 		search->is_unknown = !strchr(searcher->with_values, *letter);
@@ -132,15 +136,15 @@ static bool has_options_file(char *const environment[])
 	return false;
 }
 
-bool search_order_is_fixed(const char *name, char *const argv[], char *const environment[],
-			   bool (*is_file)(const char *path))
+enum search_order search_order(const char *name, char *const argv[], char *const environment[],
+			       bool (*is_file)(const char *path))
 {
 	const struct searcher *searcher = searcher_of(name);
 	struct search search = { .operands = 0 };
 	bool ended = false;
 
 	if (!searcher || !argv[0] || has_options_file(environment))
-		return false;
+		return SEARCH_UNKNOWN;
 	for (char *const *at = argv + 1; *at && !search.is_unknown; at++) {
 		if (!ended && strcmp(*at, "--") == 0) {
 			ended = true;
@@ -153,10 +157,12 @@ bool search_order_is_fixed(const char *name, char *const argv[], char *const env
 			read_letters(searcher, &at, &search);
 		}
 		if (!*at)
-			return false;
+			return SEARCH_UNKNOWN;
 	}
 	unsigned paths = search.operands - (!search.has_pattern && search.operands);
 	if (search.is_unknown)
-		return false;
-	return search.is_alone || (paths == 1 && is_file && is_file(search.operand));
+		return SEARCH_UNKNOWN;
+	if (search.is_alone || (paths == 1 && is_file && is_file(search.operand)))
+		return SEARCH_FIXED;
+	return strcmp(name, "rg") == 0 && !search.is_mixed ? SEARCH_BY_FILE : SEARCH_UNKNOWN;
 }

@@ -9,7 +9,9 @@
  * standard input, and kept to what its agent does not cut.
  *
  * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the
- * process untrackable: nothing is remembered.
+ * process untrackable: nothing is remembered.  A search may have threads (search_order.h), which add
+ * to the list without a lock.  It is remembered where its whole output came by one write(2): then
+ * it is one file's, and no order is left to chance.
  */
 #include "shim/preload/follow/reader.h"
 
@@ -32,6 +34,7 @@
 #include "tracker/answer/limits.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/content/inputs.h"
+#include "tracker/content/inputs_needed.h"
 #include "tracker/path/path.h"
 #include "tracker/process/announced.h"
 #include "tracker/process/capture.h"
@@ -57,6 +60,8 @@ static struct {
 	bool stdin_is_file;    /* the stream's, by freopen(3) */
 	bool copied_output;    /* there is another descriptor for 1 or 2 */
 	uint64_t output_bytes; /* that were seen to be written to descriptor 1 */
+	uint64_t writes;       /* and by how many calls */
+	bool is_by_file;       /* it has threads: SEARCH_BY_FILE */
 	uint64_t most_bytes;   /* that may count as given */
 	char *const *words;
 	/* execve() as the program calls it */
@@ -191,20 +196,21 @@ static bool find_answer(char *const environment[])
 	    (reader.check.is_git && !is_proven(&remembered)))
 		return true;
 	request_at_sink(segment, request);
-	if (!request->at_sink || remembered_inputs(segment, &remembered, &reader.inputs) < 0)
+	if (!request->at_sink)
 		return true;
-	if (inputs_are_same(&reader.inputs, true))
+	if (remembered_inputs(segment, &remembered, &reader.inputs) == 0 &&
+	    inputs_are_same(&reader.inputs, true))
 		answer_if_it_may(&remembered, inputs_length(&reader.inputs), environment);
-	reader.inputs.size_bytes = 0;
+	inputs_clear(&reader.inputs);
 	return true;
 }
 
 /* ---- what it opens and lists ---- */
 
-/* One thread only, and the process that was started, not a fork of it. */
+/* One thread only, but of a search, and the process that was started, not a fork of it. */
 static bool is_tracked(void)
 {
-	pid_t thread = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
+	pid_t thread = reader.is_by_file ? shim.pid : (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
 	if (thread != shim.pid || thread != sys_getpid())
 		reader_untrackable();
 	return shim.tracks;
@@ -377,8 +383,12 @@ void reader_passed(int fd, ssize_t count, bool written)
 		return;
 	if (fd != STDOUT && (written || fd == STDIN))
 		reader_untrackable();
+	if (fd != STDOUT || !written)
+		return;
+	(void)__atomic_add_fetch(&reader.writes, 1, __ATOMIC_RELAXED);
 	/* More than its agent gets to see, or than is ever answered. */
-	if (fd == STDOUT && written && (reader.output_bytes += (uint64_t)count) > reader.most_bytes)
+	if (__atomic_add_fetch(&reader.output_bytes, (uint64_t)count, __ATOMIC_RELAXED) >
+	    reader.most_bytes)
 		is_too_much();
 }
 
@@ -445,12 +455,31 @@ static bool note_command(void)
 	return noted;
 }
 
+/* What the words name. */
+static void add_words(char *const argv[])
+{
+	enum input_kind kind = reader.check.details ? INPUT_WORD : INPUT_TYPE;
+
+	if (reader.check.is_here && shim.tracks)
+		add(kind, ".", -1, 0);
+	for (size_t i = 1; argv[i] && shim.tracks; i++)
+		add(kind, argv[i], -1, 0);
+}
+
 /* Agents run git for themselves, too, and parse what comes. */
 static bool is_asked_by_model(char *const environment[])
 {
 	const struct context *context = &shim.request.context;
 	return reader_git_applies(environment) &&
 	       announced_is(&shim.segment, context->scope_id, context->capture_id);
+}
+
+static bool has_order(const char *name, char *const argv[], char *const environment[])
+{
+	enum search_order order = reader_order(name, argv, environment);
+
+	reader.is_by_file = order == SEARCH_BY_FILE;
+	return order != SEARCH_UNKNOWN;
 }
 
 void reader_start(const char *executable, const char *name, char *const argv[],
@@ -467,7 +496,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
 	    !inputs_needed(name, argv, &reader.check) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || reader_is_never(name, argv) ||
-	    !reader_is_ordered(name, argv, environment) ||
+	    !has_order(name, argv, environment) ||
 	    (reader.check.is_git && !is_asked_by_model(environment)) ||
 	    !reader_identify(executable, name, argv, environment, &reader.identity) ||
 	    inputs_init(&reader.inputs) < 0)
@@ -493,8 +522,8 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 		for (size_t i = 0; i < sizeof(FILES) / sizeof(FILES[0]) && shim.tracks; i++)
 			add(INPUT_WORD, FILES[i], -1, 0);
 	/* A program that prints attributes of files, and not their content, does not open them. */
-	for (size_t i = 1; argv[i] && shim.tracks && !reader.check.content; i++)
-		add(reader.check.details ? INPUT_WORD : INPUT_TYPE, argv[i], -1, 0);
+	if (!reader.check.content)
+		add_words(argv);
 }
 
 /* Was nothing forgotten since it began? */
@@ -561,7 +590,10 @@ void reader_finish(int status)
 		uint64_t output_bytes = written - reader.start_bytes -
 					(sys_aside_bytes - reader.start_aside);
 		record_request(DECISION_CONTENT, output_bytes, inputs_length(&reader.inputs));
-		remember(output_bytes, &moment);
+		/* Of several files, which have no order, there are several calls. */
+		if (!reader.is_by_file ||
+		    (reader.writes == 1 && reader.output_bytes == output_bytes))
+			remember(output_bytes, &moment);
 	}
 	shim.tracks = false;
 }

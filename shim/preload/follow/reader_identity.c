@@ -14,7 +14,6 @@
 #include "tracker/path/glob.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/normal_form.h"
-#include "tracker/process/search_order.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
@@ -254,14 +253,14 @@ static bool leads_through_link(const char *path)
 	return link;
 }
 
-bool reader_is_ordered(const char *name, char *const argv[], char *const environment[])
+enum search_order reader_order(const char *name, char *const argv[], char *const environment[])
 {
 	if (!search_order_counts(name))
-		return true;
+		return SEARCH_FIXED;
 	for (size_t i = 1; argv[i]; i++)
 		if (leads_through_link(argv[i]))
-			return false;
-	return search_order_is_fixed(name, argv, environment, is_file);
+			return SEARCH_UNKNOWN;
+	return search_order(name, argv, environment, is_file);
 }
 
 bool reader_is_never(const char *name, char *const argv[])

@@ -10,7 +10,10 @@
 #include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 
-enum { DIRECTORIES_MAX = 64 }; /* open at once, as a walk through a tree does */
+enum {
+	DIRECTORIES_MAX = 64, /* open at once, as a walk through a tree does */
+	TAKEN = -1,           /* a place whose path is being written */
+};
 
 static struct {
 	int fds[DIRECTORIES_MAX]; /* 0: none */
@@ -47,7 +50,7 @@ bool reader_place_init(bool moves)
 static int number_of(int fd)
 {
 	for (int i = 0; fd > STDERR_FILENO && i < DIRECTORIES_MAX; i++)
-		if (place.fds[i] == fd)
+		if (__atomic_load_n(&place.fds[i], __ATOMIC_ACQUIRE) == fd)
 			return i;
 	return -1;
 }
@@ -63,13 +66,18 @@ bool reader_place_open(int fd, const char *path)
 	int number = number_of(fd);
 	size_t length = strlen(path);
 
-	for (int i = 0; number < 0 && i < DIRECTORIES_MAX; i++)
-		if (!place.fds[i])
-			number = i;
-	if (number < 0 || fd <= STDERR_FILENO || length >= SEGMENT_PATH_BYTES)
+	if (fd <= STDERR_FILENO || length >= SEGMENT_PATH_BYTES)
 		return false;
-	place.fds[number] = fd;
+	for (int i = 0; number < 0 && i < DIRECTORIES_MAX; i++) {
+		int none = 0;
+		if (__atomic_compare_exchange_n(&place.fds[i], &none, TAKEN, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			number = i;
+	}
+	if (number < 0)
+		return false;
 	memmove(path_at(number), path, length + 1);
+	__atomic_store_n(&place.fds[number], fd, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -77,7 +85,7 @@ void reader_place_close(int fd)
 {
 	int number = number_of(fd);
 	if (number >= 0)
-		place.fds[number] = 0;
+		__atomic_store_n(&place.fds[number], 0, __ATOMIC_RELEASE);
 }
 
 bool reader_place(int directory, const char *path, char *ret_path)

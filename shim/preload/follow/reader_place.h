@@ -2,7 +2,7 @@
  * Where the paths that a reader gives to its calls lead: from the directories that it holds open,
  * and from the current one.
  *
- * One thread; async-signal-safe.
+ * Any thread, where a descriptor is one thread's at a time; lock-free; async-signal-safe.
  */
 #ifndef SEEN_FOLLOW_READER_PLACE_H
 #define SEEN_FOLLOW_READER_PLACE_H

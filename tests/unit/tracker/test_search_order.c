@@ -10,7 +10,7 @@ static bool is_file(const char *path)
 	return strcmp(path, "f") == 0;
 }
 
-static bool is_fixed(const char *command, char *const environment[])
+static enum search_order order_of(const char *command, char *const environment[])
 {
 	char text[200], *words[20], *rest = NULL;
 	size_t count = 0;
@@ -19,7 +19,12 @@ static bool is_fixed(const char *command, char *const environment[])
 	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		words[count++] = word;
 	words[count] = NULL;
-	return search_order_is_fixed(words[0], words, environment, is_file);
+	return search_order(words[0], words, environment, is_file);
+}
+
+static bool is_fixed(const char *command, char *const environment[])
+{
+	return order_of(command, environment) == SEARCH_FIXED;
 }
 
 Test(search_order, fixed)
@@ -69,6 +74,23 @@ Test(search_order, not_fixed)
 	};
 	for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
 		cr_expect_not(is_fixed(OTHERS[i], NULL), "%s", OTHERS[i]);
+}
+
+/* What a thread found in a file is written at once, and at its end is a line's end. */
+Test(search_order, by_file)
+{
+	static const char *const BY_FILE[] = { "rg x",       "rg x d",  "rg x f f",  "rg -j2 x",
+					       "rg -n -e x", "rg -l x", "rg -p x d", "rg -A 2 x" };
+	static const char *const UNKNOWN[] = {
+		"rg --files",       "rg --files d",     "rg -0l x",     "rg -l0 x",
+		"rg --null -l x",   "rg --null-data x", "rg --stats x", "rg -L x",
+		"rg --sort none x", "rg --unknown x",   "ugrep -r x d", "rg --sort modified x",
+		"rg -z x",
+	};
+	for (size_t i = 0; i < sizeof(BY_FILE) / sizeof(BY_FILE[0]); i++)
+		cr_expect_eq(order_of(BY_FILE[i], NULL), SEARCH_BY_FILE, "%s", BY_FILE[i]);
+	for (size_t i = 0; i < sizeof(UNKNOWN) / sizeof(UNKNOWN[0]); i++)
+		cr_expect_eq(order_of(UNKNOWN[i], NULL), SEARCH_UNKNOWN, "%s", UNKNOWN[i]);
 }
 
 Test(search_order, file_of_options)
