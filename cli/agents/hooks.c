@@ -145,6 +145,20 @@ static int program_word(bool by_path, char *ret_word, size_t capacity)
 	return used < capacity ? 0 : -ENAMETOOLONG;
 }
 
+/* A file that is for both kinds has a line that tells which.  text: taken over.  NULL: no memory. */
+static char *without_answers(char *text)
+{
+	static const char BOTH[] = "const answers = true;", FORGETS[] = "const answers = false;";
+	const char *line = text ? strstr(text, BOTH) : NULL;
+	char *changed = NULL;
+
+	if (line && asprintf(&changed, "%.*s%s%s", (int)(line - text), text, FORGETS,
+			     line + strlen(BOTH)) < 0)
+		changed = NULL;
+	free(text);
+	return changed;
+}
+
 static char *text_of(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path)
 {
 	char word[PATH_MAX * 4], *text = NULL;
@@ -166,7 +180,7 @@ static char *text_of(const struct hooks_agent *agent, enum hooks_kind kind, bool
 		free(text);
 		return NULL;
 	}
-	return text;
+	return kind == HOOKS_FORGET && agent->data == agent->answers ? without_answers(text) : text;
 }
 
 char *hooks_text(const struct hooks_agent *agent, enum hooks_kind kind)

@@ -1,5 +1,5 @@
 /*
- * cline: what its plugin (config/data/hooks/cline_answers.js) passes on, one file of a call at a
+ * cline: what its plugin (config/data/hooks/cline.js) passes on, one file of a call at a
  * time; tried with 3.0.65.  cline cuts what the plugin was given before the model gets it.
  */
 #include <dirent.h>

@@ -8,6 +8,7 @@
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_agent.h"
 #include "cli/hooks/hook_input.h"
+#include "cli/hooks/hook_knows.h"
 #include "cli/hooks/hook_prompt.h"
 #include "cli/hooks/hook_read.h"
 #include "cli/hooks/hook_record.h"
@@ -110,6 +111,7 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 
 	switch (input->moment) {
 	case HOOK_BEFORE_TOOL:
+		hook_knows_take_back_all(agent, input);
 		return hook_answer_write(agent, input);
 	case HOOK_AFTER_TOOL:
 		hook_judge_output(agent, input);
@@ -129,6 +131,7 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 		hook_note_rewind(agent, input);
 		break;
 	case HOOK_PROMPT:
+		hook_knows_take_back_all(agent, input);
 		return hook_answer_prompt(agent, input);
 	case HOOK_OTHER:
 		break;

@@ -47,6 +47,7 @@ void hook_knows_lend(const struct hook_agent *agent, uint64_t file_key,
 	/* In this order: hook_knows_take_back() compares the times. */
 	baseline_given(agent->segment, agent->scope_id, file_key, version);
 	baseline_given(agent->segment, lender(agent), file_key, &before);
+	(void)scope_set_flags(agent->segment, agent->scope_id, SCOPE_LENDS, SCOPE_LENDS);
 }
 
 bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
@@ -67,4 +68,26 @@ bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
 	else if (is_lent)
 		baseline_given(segment, agent->scope_id, file_key, &before);
 	return true;
+}
+
+static int return_lent(uint64_t scope_id, uint64_t file_key, const struct version *version,
+		       void *data)
+{
+	const struct hook_agent *agent = data;
+
+	(void)version;
+	if (scope_id == lender(agent))
+		(void)hook_knows_take_back(agent, file_key);
+	return 0;
+}
+
+void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_input *input)
+{
+	struct hook_agent self = *agent;
+
+	if (is_sub_agent(agent, input) ||
+	    !(scope_flags(agent->segment, agent->scope_id) & SCOPE_LENDS))
+		return;
+	(void)scope_set_flags(agent->segment, agent->scope_id, SCOPE_LENDS, 0);
+	(void)baseline_each(agent->segment, return_lent, &self);
 }

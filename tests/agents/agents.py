@@ -51,6 +51,9 @@ class Agent:
         """Writes what the agent needs below its fresh home; returns environment variables."""
         raise NotImplementedError
 
+    def narrow(self, home):
+        """Changes its settings so that it cuts a conversation that the model calls too long."""
+
     def arguments(self, prompt):
         """The command's words after its name, for a run without a terminal."""
         raise NotImplementedError
@@ -366,6 +369,14 @@ class Cline(Agent):
         return {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1",
                 "CLINE_PLUGIN_IMPORT_TIMEOUT_MS": "60000",  # four seconds, else plugins are left out
                 "CLINE_SESSION_BACKEND_MODE": "local"}  # no daemon that outlives the play
+
+    def narrow(self, home):
+        """It cuts by its own estimate, too: what the model says counts for four times that at most."""
+        path = f"{home}/.cline/data/settings/providers.json"
+        with open(path, encoding="utf-8") as file:
+            settings = json.load(file)
+        settings["providers"]["openai-compatible"]["settings"]["contextWindow"] = 20000
+        write_file(path, json.dumps(settings))
 
     def arguments(self, prompt):
         return ["--auto-approve", "true", "-P", "openai-compatible", "-m", "scripted", "-k", "none", prompt]

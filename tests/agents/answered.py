@@ -164,6 +164,7 @@ class Answered(Play):
         if hasattr(agent_of(spec), "search"):
             self.rows += search_rows()
         self.rows += command_rows(agent_of(spec)) + rg_rows(agent_of(spec)) + git_rows(agent_of(spec))
+        self.least_s = 15 * len(self.rows)  # kilo has git copy the workspace before and behind each step: ten seconds on a busy machine
         for row in self.rows:
             if row.text and agent_of(spec).cuts and len(row.text) > agent_of(spec).cuts:
                 row.text = None

@@ -97,6 +97,7 @@ TALKS = {
                else event.get("type") == "agent_end"),
     "codex": Talk(["exec", "--dangerously-bypass-hook-trust", "--json", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
                   fills=True),
+    "cline": Talk(fills=True, event="PostCompact", has_forms=False),
     "opencode": Talk(fills=True, event="PostCompact", has_forms=False),
     "kilo": Talk(fills=True, event="PostCompact", has_forms=False),
 }
@@ -154,6 +155,8 @@ class Hooked(Play):
         self.ask_seen("status", "--json", "--session", self.session)
 
     def _talk(self):
+        if self.talk and self.talk.fills:
+            self.agent.narrow(self.environment["HOME"])
         words = self.talk and self.talk.words or self.agent.arguments(PROMPT)
         command = [*self.wrapper, command_path(self.spec), *words]
         with open(f"{self.directory}/stdout", "w", encoding="utf-8") as out, open(f"{self.directory}/stderr", "wb") as err:

@@ -360,22 +360,27 @@ out.append(open("a").read())
     def test_not_written_by_a_sub_agent(self):
         """Its write was refused by the user, which is reported to no hook, or failed: the main conversation knows what it knew before."""
         for failure in ("", 'hook("PostToolUseFailure", "Write", conversation="c1/s1", file_path=os.path.abspath(name))'):
-            refused, denied, unread, sub, after, written = self.play(r'''
+            refused, denied, by_command, unread, sub, after, written = self.play(r'''
 def fails(name): %s
+def overwrites(name):
+    hook("PreToolUse", "Bash", command="echo x > " + name)
+    return subprocess.run(["bash", "-c", "echo x > " + name], stderr=subprocess.PIPE).returncode == 0
 def attempt(name):
     return edit(name, "Write", conversation="c1/s1", content="x")
 write("a", 50); read("a"); outside("a", "external\n"); read("a", conversation="c1/s1")
 assert attempt("a") is None; fails("a")
 out.append(edit("a", "Write", content="x"))
-out.append(subprocess.run(["bash", "-c", "echo x > a"], stderr=subprocess.PIPE).returncode if "Failure" in %r else 1)
+out.append(overwrites("a"))
+assert attempt("a") is None; fails("a")
+out.append(overwrites("a"))
 outside("new", "theirs\n"); read("new", conversation="c1/s1"); attempt("new"); fails("new")
 out.append(edit("new", "Write", content="x"))
 out.append(attempt("a")); fails("a"); read("a"); out.append(edit("a"))
 outside("a", "more\n"); read("a", conversation="c1/s1"); attempt("a"); write("a", 9); hook("PostToolUse", "Write", {}, "c1/s1", file_path=os.path.abspath("a"))
 out.append(edit("a", "Write", content="y"))
-''' % (failure or "pass", failure), "--read-before-write", "deny", "--stale-write", "deny", "--session", "failed" if failure else "refused")
+''' % (failure or "pass"), "--read-before-write", "deny", "--stale-write", "deny", "--session", "failed" if failure else "refused")
             self.assertIn("was modified since you last read it", refused)
-            self.assertEqual(denied, 1)
+            self.assertEqual((denied, by_command), (False, False))
             self.assertIn("has not been read yet", unread)
             self.assertEqual((sub, after, written), (None, None, None))
             for name in ("a", "new"):

@@ -68,11 +68,11 @@ esac
 
 @unittest.skipUnless(shutil.which("node"), "needs node")
 class Plugin(Case):
-    def run_host(self, name, **more):
+    def run_host(self, *options, **more):
         directory = self.top / "plugin"
         directory.mkdir(exist_ok=True)
         (directory / "bin").mkdir(exist_ok=True)
-        self.seen("hooks", "install", "cline", *(["--forget-only"] if name == "cline.js" else []), env={"CLINE_DIR": str(directory)})
+        self.seen("hooks", "install", "cline", *options, env={"CLINE_DIR": str(directory)})
         text = (directory / "plugins/seen.js").read_text()
         program = text.split(" forget --hook ")[0].rsplit('"', 1)[1]
         self.assertIn("/", program)
@@ -97,7 +97,7 @@ class Plugin(Case):
         self.assertEqual(out["spawn"][0], None)
 
     def test_answers(self):
-        out = self.run_host("cline_answers.js")
+        out = self.run_host()
         self.conversations(out)
         self.assertEqual((out["refused"], out["passed"]), ({"skip": True, "reason": "it was modified"}, None))
         self.assertEqual(out["read"], {"result": {"output": [{"query": "known", "result": "a notice", "success": True},
@@ -112,14 +112,14 @@ class Plugin(Case):
         self.assertEqual(out["behind"], [None, {"appendContext": "of what was before"}, None])
 
     def test_forget_only(self):
-        out = self.run_host("cline.js")
+        out = self.run_host("--forget-only")
         self.conversations(out)
         self.assertEqual((out["refused"] if "refused" in out else None, out["passed"], out["read"], out["asked"]), (None, None, None, []))
         self.assertEqual((out["prompts"], out["behind"]), ([None] * 5, [None] * 3))
 
     def test_without_an_answer(self):
         """One that prints something else, or is not there: cline goes on as without it."""
-        self.assertEqual(self.run_host("cline_answers.js", BROKEN="1")["passed"], None)
+        self.assertEqual(self.run_host(BROKEN="1")["passed"], None)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ import json
 import os
 import random
 import re
+import shlex
 import stat
+import subprocess
 import unittest
 
 from driver import SEEN, SOURCE, Case
@@ -18,7 +20,7 @@ NOTHING, USAGE, OUTPUT, CONFLICT = 1, 2, 6, 12
 
 
 # The file that is installed where it is not the one of the agent's name; and what kilo shares with opencode.
-ANSWERS = {"claude": "claude_answers", "cline": "cline_answers", "codex": "codex_answers", "gemini": "gemini_answers", "pi": "pi_answers",
+ANSWERS = {"claude": "claude_answers", "codex": "codex_answers", "gemini": "gemini_answers", "pi": "pi_answers",
            "qwen": "qwen_answers", "opencode": "opencode_answers", "kilo": "opencode_answers"}
 
 
@@ -103,7 +105,6 @@ class Files(Hooks):
 
     def test_every_command_succeeds_without_seen(self):
         """In a shell that does not find it, and outside of any session."""
-        import subprocess
         for name in (*MERGED, *(name for agent, name in ANSWERS.items() if agent in MERGED)):
             commands = [hook["command"] for groups in json.loads((SOURCE / "config/data/hooks" / (name + ".json")).read_text())[
                 "hooks"].values() for group in groups for hook in group.get("hooks", [group])]
@@ -113,6 +114,20 @@ class Files(Hooks):
                     done = subprocess.run([shell, "-c", command], env={"PATH": "/nonexistent"}, executable="/bin/" + shell,
                                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                     self.assertEqual((done.returncode, done.stdout), (0, b""), command)
+
+    def test_answers_in_the_process_of_the_shell(self):
+        """What the agent waits for at each tool call is one process, not a shell that waits for another."""
+        program = self.top / "a b/seen"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\necho $PPID; exit 0\n")
+        program.chmod(0o755)
+        for name in sorted({"cline", *ANSWERS.values()}):
+            (path,) = (SOURCE / "config/data/hooks").glob(name + ".*")
+            commands = set(re.findall(r'set -- seen answer hook \w+; (?:[^"\\]|\\.)*', path.read_text()))
+            self.assertEqual((len(commands), path.read_text().count("answer hook")), (1, sum(path.read_text().count(command) for command in commands)), name)
+            command = json.loads('"%s"' % commands.pop()).replace("seen", shlex.quote(str(program)), 1)
+            for shell in ("sh", "bash"):
+                self.assertEqual(subprocess.check_output([shell, "-c", command], text=True), f"{os.getpid()}\n", command)
 
     def test_found_in_path(self):
         """Where PATH has the program, it is called by its name."""
@@ -137,7 +152,6 @@ class Files(Hooks):
 
     def test_program_with_an_unusual_path(self):
         import shutil
-        import subprocess
         directory = self.top / "a 'b' \"c\" \\d $e"
         (directory / "bin").mkdir(parents=True)
         (directory / "lib/seen").mkdir(parents=True)

@@ -136,6 +136,7 @@ enum scope_flags {
 	SCOPE_READS_REPORTED =
 		32, /* its agent's hook has what its read tool gave: that is what its model knows, not
 		       what the agent reads by itself */
+	SCOPE_LENDS = 64, /* a sub-agent was about to write what it knows alone (hook_knows.h) */
 };
 
 enum { SCOPE_NAME_BYTES = 40, SCOPE_ANNOUNCED = 8 };

@@ -1,10 +1,27 @@
-// By `seen hooks install cline --forget-only`; `seen hooks remove cline` removes this file.
-// Has `seen` give files in full again when the conversation is another one, or shorter than it was.
-// Outside of `seen run` it does nothing.
+// By `seen hooks install cline`; `seen hooks remove cline` removes this file.
+// Has `seen` give files in full again when the conversation is another one, or shorter than it was; and answer the agent's own reads,
+// and refuse edits of files that changed since.  Outside of `seen run` it does nothing.
 import { spawnSync } from "node:child_process";
 
+const answers = true; // false with --forget-only
+
+function run(command, input) {
+	return spawnSync("sh", ["-c", command], { input, stdio: ["pipe", "pipe", "ignore"], timeout: 2000, maxBuffer: 1 << 26 }).stdout;
+}
+
 function forget(event) {
-	spawnSync("sh", ["-c", "seen forget --hook " + event + " >/dev/null 2>&1 || :"], { stdio: "ignore", timeout: 2000 });
+	run("seen forget --hook " + event + " >/dev/null 2>&1 || :", "");
+}
+
+function ask(event, { snapshot, toolCall }, more) {
+	const answer = run("set -- seen answer hook cline; command -v \"$1\" >/dev/null && exec \"$@\" 2>/dev/null; :", JSON.stringify({
+		hook_event_name: event, tool_name: toolCall?.toolName, tool_use_id: toolCall?.toolCallId, cwd: process.cwd(),
+		session_id: snapshot?.conversationId, agent_id: snapshot?.parentAgentId ? snapshot.agentId : undefined, prompt_id: snapshot?.runId, ...more }));
+	try {
+		return JSON.parse(answer);
+	} catch {
+		return {};
+	}
 }
 
 // The results that each conversation's last request had, by id: their lengths.  One that is missing, or shorter, was taken out.
@@ -32,22 +49,82 @@ function changeOf(conversation, messages) {
 
 const startsAgents = (name) => /^(spawn_agent|team_)/.test(name ?? "");
 
-export default {
-	name: "seen",
-	manifest: { capabilities: ["hooks"] },
-	hooks: {
-		beforeModel: ({ snapshot, request }) => {
-			const change = snapshot?.parentAgentId ? undefined : changeOf(snapshot?.conversationId, request?.messages);
-			if (change)
-				forget(change);
-		},
-		beforeTool: ({ toolCall }) => {
-			if (startsAgents(toolCall?.toolName))
-				forget("SubagentStart");
-		},
-		afterTool: ({ toolCall }) => {
-			if (toolCall?.toolName === "spawn_agent")
-				forget("SubagentStop");
-		},
+// One file is asked about at a time: what read_files gave of it stands at its place in the list.
+function answerReads(context) {
+	const files = context.input?.files, output = context.result?.output;
+	if (!Array.isArray(files) || !Array.isArray(output) || files.length !== output.length || context.result.isError)
+		return;
+	let changed = false;
+	const answered = output.map((entry, index) => {
+		if (entry?.success !== true || typeof entry.result !== "string")
+			return entry;
+		const answer = ask("PostToolUse", context, { tool_input: files[index], tool_response: entry.result });
+		changed ||= answer.output !== undefined;
+		return answer.output === undefined ? entry : { ...entry, result: answer.output };
+	});
+	return changed ? { result: { ...context.result, output: answered } } : undefined;
+}
+
+function answerCall(context) {
+	const { refuse } = ask("PreToolUse", context, { tool_input: context.input });
+	return refuse === undefined ? undefined : { skip: true, reason: refuse };
+}
+
+const news = new Map(); // by conversation: for its model, with the next prompt, or behind the next result
+const begun = new Set(); // conversations
+
+// What began, or goes on: a conversation, or another part of it.
+function begin(source, context) {
+	const conversation = context.snapshot?.conversationId;
+	begun.add(conversation);
+	const { add } = ask("SessionStart", context, { source });
+	if (add)
+		news.set(conversation, add);
+}
+
+function takeNews({ snapshot }, ...more) {
+	const text = [news.get(snapshot?.conversationId), ...more].filter(Boolean).join("\n\n");
+	news.delete(snapshot?.conversationId);
+	return text || undefined;
+}
+
+function answerResult(context) {
+	const answer = context.toolCall?.toolName === "read_files" ? answerReads(context) : undefined;
+	const appendContext = takeNews(context);
+	return appendContext ? { ...answer, appendContext } : answer;
+}
+
+const wordsOf = (message) => (message?.content ?? []).map((part) => (part?.type === "text" ? part.text : "")).join("");
+
+function answerPrompt(context) {
+	const messages = context.snapshot?.messages ?? [];
+	if (context.snapshot?.parentAgentId)
+		return;
+	if (!begun.has(context.snapshot?.conversationId))
+		begin(messages.some(({ role }) => role === "assistant") ? "resume" : "startup", context);
+	const words = wordsOf(messages.findLast(({ role }) => role === "user"));
+	const appendContext = takeNews(context, ask("UserPromptSubmit", context, { prompt: words }).add);
+	return appendContext && { appendContext };
+}
+
+const hooks = {
+	beforeModel: ({ snapshot, request }) => {
+		const change = snapshot?.parentAgentId ? undefined : changeOf(snapshot?.conversationId, request?.messages);
+		if (answers && change === "PostCompact")
+			begin("compact", { snapshot });
+		else if (change)
+			forget(change);
+	},
+	beforeTool: (context) => {
+		if (startsAgents(context.toolCall?.toolName))
+			forget("SubagentStart");
+		return answers ? answerCall(context) : undefined;
+	},
+	afterTool: (context) => {
+		if (context.toolCall?.toolName === "spawn_agent")
+			forget("SubagentStop");
+		return answers ? answerResult(context) : undefined;
 	},
 };
+
+export default { name: "seen", manifest: { capabilities: ["hooks"] }, hooks: answers ? { beforeRun: answerPrompt, ...hooks } : hooks };
