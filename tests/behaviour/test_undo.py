@@ -405,6 +405,8 @@ class Undo(Undone):
         agent.shell("rm top; (sleep 60 & echo $! > pid) > /dev/null 2>&1 < /dev/null")
         with open(self.session.path("pid")) as file:
             pid = int(file.read())
+        # the shell's copy goes on record as soon as it runs itself: on a busy machine, behind the shell's end
+        wait_until(lambda: os.path.basename(os.readlink("/proc/%d/exe" % pid)) == "sleep")
         try:
             wait_until(lambda: self.is_sleep(pid))  # a copy of the shell makes itself known a moment after it was made
             self.assertIn(b"still runs", self.undo("--last", "top", code=12).stderr)
