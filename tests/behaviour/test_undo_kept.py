@@ -74,6 +74,20 @@ class External(Undone):
         self.assertEqual((now[b"top"], now[b"src/a"]), (theirs, after[b"src/a"]))
 
 
+class Room(Undone):
+    def test_a_file_that_each_step_changes_is_kept_once_a_step(self):
+        """What a step left of it is what the next one changes."""
+        steps, size = 8, 40000
+        agent, path = self.session.agent(), self.session.path("large")
+        agent.shell("head -c %d /dev/urandom > '%s'" % (size, path))
+        for _ in range(steps):
+            agent.shell("head -c %d /dev/urandom | dd of='%s' conv=notrunc status=none" % (size, path))
+        agent.close()
+        kept = sum(entry.stat().st_size for entry in os.scandir(self.records) if entry.is_file())
+        self.assertGreater(kept, steps * size)
+        self.assertLess(kept, 1.1 * (steps + 1) * size)
+
+
 class Lost(Undone):
     def test_a_content_that_was_not_kept_and_has_the_same_size_and_time_now(self):
         self.session.write("made.o", b"one\n")

@@ -20,6 +20,12 @@ enum { PACK_CONTENTS_BYTES_MIN = 64 /* to name a place takes some bytes, too */ 
 uint64_t pack_contents_find(const struct segment *segment, uint32_t part,
 			    const struct version *version, const char *content);
 
+/* pack_contents_find_file(): the same of what a file holds, which is read, and compared piece by piece.
+ *
+ * fd: readable.  chunk: CHUNK_BYTES of memory.  ret_version: of the content, where its place is known. */
+uint64_t pack_contents_find_file(const struct segment *segment, uint32_t part, int fd,
+				 uint64_t size_bytes, char *chunk, struct version *ret_version);
+
 /* pack_contents_note(): such a record was written. */
 void pack_contents_note(const struct segment *segment, const struct version *version,
 			uint64_t place);

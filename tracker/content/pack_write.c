@@ -9,6 +9,7 @@
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_code.h"
 #include "tracker/content/pack_contents.h"
+#include "tracker/content/pack_copy.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/content/pack_room.h"
 #include "tracker/content/pack_texts.h"
@@ -27,6 +28,7 @@ struct draft {
 	size_t path_bytes, other_bytes,
 		content_bytes; /* of these; the record has less where they stand elsewhere */
 	struct pack_text path_text, other_text; /* what of the paths stands elsewhere */
+	uint64_t known_place;                   /* where the content stands; PACK_NO_PLACE */
 	_Alignas(struct pack_head) unsigned char code
 		[PACK_CODE_BYTES_MAX]; /* head and fields, but for the hash of a content */
 	int part;                      /* descriptor; -1: none */
@@ -91,23 +93,29 @@ static uint32_t unit_of(uint64_t place, int64_t part)
 
 static bool may_be_known(const struct draft *draft)
 {
-	return draft->content && draft->content_bytes >= PACK_CONTENTS_BYTES_MIN;
+	return draft->content_bytes >= PACK_CONTENTS_BYTES_MIN;
+}
+
+/* The part that the next record goes to, as far as is known. */
+static uint32_t next_part(const struct segment *segment)
+{
+	return (uint32_t)pack_part_of(
+		__atomic_load_n(&segment->header->undo_next, __ATOMIC_RELAXED));
 }
 
 static void find_place(const struct segment *segment, struct draft *draft)
 {
 	struct pack_record *record = &draft->record;
-	int64_t part = pack_part_of(__atomic_load_n(&segment->header->undo_next, __ATOMIC_RELAXED));
+	int64_t part = next_part(segment);
 
 	draft->path_text = pack_texts_find(segment, draft->path, draft->path_bytes);
 	draft->other_text = pack_texts_find(segment, draft->other, draft->other_bytes);
 	record->path_unit_1 = unit_of(draft->path_text.place, part);
 	record->other_unit_1 = unit_of(draft->other_text.place, part);
-	if (may_be_known(draft))
-		record->content_unit_1 = unit_of(pack_contents_find(segment, (uint32_t)part,
-								    &record->version,
-								    draft->content),
-						 part);
+	if (draft->content && may_be_known(draft))
+		draft->known_place = pack_contents_find(segment, (uint32_t)part, &record->version,
+							draft->content);
+	record->content_unit_1 = unit_of(draft->known_place, part);
 	bool elsewhere = record->path_unit_1 || record->other_unit_1 || record->content_unit_1;
 	reserve_record(segment, draft, elsewhere ? part : (int64_t)ANY_PART);
 	if (record->place == PACK_NO_PLACE) { /* in the next part those places mean others */
@@ -116,10 +124,11 @@ static void find_place(const struct segment *segment, struct draft *draft)
 	}
 }
 
-/* Fills in a draft and reserves its place.  content: NULL: none, or it is to be read: REFLINK may become COPY then. */
+/* Fills in a draft and reserves its place.  content: NULL: none, or it is to be read: REFLINK may become COPY then.
+ * draft: its `known_place` is set; where it is one, version: of the content; else NULL. */
 static void start_draft(const struct segment *segment, const struct pack_note *note,
 			enum pack_held held, const void *content, size_t content_bytes,
-			struct draft *draft)
+			const struct version *version, struct draft *draft)
 {
 	uint32_t flags = note->flags;
 
@@ -151,6 +160,8 @@ static void start_draft(const struct segment *segment, const struct pack_note *n
 	};
 	if (held == PACK_INLINE && content)
 		draft->record.version = version_of_bytes(content, content_bytes);
+	else if (version)
+		draft->record.version = *version;
 	find_place(segment, draft);
 }
 
@@ -304,7 +315,8 @@ static int write_record(const struct segment *segment, const struct pack_note *n
 			enum pack_held held, const void *content, size_t content_bytes,
 			struct draft *ret_draft)
 {
-	start_draft(segment, note, held, content, content_bytes, ret_draft);
+	ret_draft->known_place = PACK_NO_PLACE;
+	start_draft(segment, note, held, content, content_bytes, NULL, ret_draft);
 	int error = open_part(segment, ret_draft);
 	return error < 0 ? error : write_draft(ret_draft, content, ret_draft->record.content_bytes);
 }
@@ -402,10 +414,20 @@ static int keep_chunk(const struct segment *segment, const struct pack_note *not
 static int keep_whole(const struct segment *segment, const struct pack_note *note, int fd,
 		      char *chunk, struct draft *draft)
 {
-	start_draft(segment, note, PACK_INLINE, NULL, note->before.size_bytes, draft);
+	uint64_t size_bytes = note->before.size_bytes;
+	struct version version = { .low = 0 };
+
+	/* What a program left is what the next one changes.  To read it once more costs less than to write it. */
+	draft->known_place = chunk ? pack_contents_find_file(segment, next_part(segment), fd,
+							     size_bytes, chunk, &version)
+				   : PACK_NO_PLACE;
+	start_draft(segment, note, PACK_INLINE, NULL, size_bytes,
+		    draft->known_place == PACK_NO_PLACE ? NULL : &version, draft);
 	int error = open_part(segment, draft);
 	if (error < 0)
 		return error;
+	if (draft->record.content_unit_1)
+		return write_draft(draft, NULL, 0);
 	return chunk ? copy_inline(draft, fd, chunk, CHUNK_BYTES) : copy_inline_on_stack(draft, fd);
 }
 
@@ -428,57 +450,6 @@ static int keep_inline(const struct segment *segment, const struct pack_note *no
 
 /* ---- large contents: files of their own ---- */
 
-/* Copies bytes that are there, and leaves holes where the file has some. */
-static int copy_pieces(int from, int to, uint64_t size_bytes, char *chunk, size_t chunk_bytes,
-		       struct version *ret_version)
-{
-	struct version_stream stream;
-
-	version_stream_init(&stream);
-	while (stream.size_bytes < size_bytes) {
-		uint64_t left = size_bytes - stream.size_bytes;
-		ssize_t got = sys_pread(from, chunk,
-					left < chunk_bytes ? (size_t)left : chunk_bytes,
-					(off_t)stream.size_bytes);
-		if (got == -EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? (int)got : -EAGAIN;
-		bool is_hole = chunk[0] == 0 && memcmp(chunk, chunk + 1, (size_t)got - 1) == 0;
-		int error = is_hole ? 0
-				    : sys_write_aside(to, chunk, (size_t)got,
-						      (off_t)stream.size_bytes);
-		if (error < 0)
-			return error;
-		version_stream_add(&stream, chunk, (uint64_t)got);
-	}
-	*ret_version = version_stream_finish(&stream);
-	return 0;
-}
-
-static __attribute__((noinline)) int copy_on_stack(int from, int to, uint64_t size_bytes,
-						   struct version *ret_version)
-{
-	char chunk[SMALL_CHUNK_BYTES];
-	return copy_pieces(from, to, size_bytes, chunk, sizeof(chunk), ret_version);
-}
-
-static int copy_file(const struct segment *segment, int from, int to, uint64_t size_bytes,
-		     struct version *ret_version)
-{
-	int error = pack_may_copy(segment, size_bytes, from, to);
-
-	if (error == 0 && !sys_may_be_this_large(size_bytes))
-		error = -EFBIG;
-	if (error < 0)
-		return error;
-	char *chunk = chunk_acquire();
-	error = chunk ? copy_pieces(from, to, size_bytes, chunk, CHUNK_BYTES, ret_version)
-		      : copy_on_stack(from, to, size_bytes, ret_version);
-	chunk_release(chunk);
-	return error == 0 ? sys_ftruncate(to, (off_t)size_bytes) : error;
-}
-
 /* Makes the content's own file: a shared copy where the file system has them, else a copy. */
 static int fill_file(const struct segment *segment, struct draft *draft, int fd)
 {
@@ -495,7 +466,7 @@ static int fill_file(const struct segment *segment, struct draft *draft, int fd)
 		error = 0;
 	} else if (to >= 0) {
 		struct version version;
-		error = copy_file(segment, fd, to, size_bytes, &version);
+		error = pack_copy_file(segment, fd, to, size_bytes, &version);
 		if (error == 0) {
 			draft->record.held = PACK_COPY;
 			draft->record.version = version;
@@ -542,7 +513,8 @@ uint64_t pack_keep(const struct segment *segment, const struct pack_note *note, 
 		error = keep_inline(segment, note, fd, &place);
 	} else if (error == 0) {
 		struct draft draft;
-		start_draft(segment, note, PACK_REFLINK, NULL, 0, &draft);
+		draft.known_place = PACK_NO_PLACE;
+		start_draft(segment, note, PACK_REFLINK, NULL, 0, NULL, &draft);
 		error = fill_file(segment, &draft, fd);
 		error = finish_file(segment, &draft, error, &place);
 	}
@@ -560,7 +532,8 @@ uint64_t pack_link(const struct segment *segment, const struct pack_note *note, 
 
 	if (pack_make_room(segment, note->before.size_bytes) < 0)
 		return PACK_NO_PLACE;
-	start_draft(segment, note, PACK_LINK, NULL, 0, &draft);
+	draft.known_place = PACK_NO_PLACE;
+	start_draft(segment, note, PACK_LINK, NULL, 0, NULL, &draft);
 	int own_directory = pack_open_files(segment, draft.record.place, own_name);
 	if (own_directory < 0)
 		return PACK_NO_PLACE;

@@ -100,6 +100,24 @@ Test(pack_contents, a_content_stands_once)
 	cr_assert_lt(assert_holds(keep(SIZE), SIZE), 150);
 }
 
+/* What does not fit into the memory for pieces is compared with the part. */
+Test(pack_contents, a_large_file_stands_once)
+{
+	static const size_t SIZES[] = { 16385, 20000, 40000, 65536 };
+
+	for (size_t i = 0; i < sizeof(SIZES) / sizeof(SIZES[0]); i++) {
+		cr_assert_gt(assert_holds(keep_file(SIZES[i]), SIZES[i]), SIZES[i]);
+		for (int again = 0; again < 3; again++) /* by system calls, then in memory */
+			cr_assert_lt(assert_holds(keep_file(SIZES[i]), SIZES[i]), 150);
+		bytes[SIZES[i] - 1]++;
+		cr_assert_gt(assert_holds(keep_file(SIZES[i]), SIZES[i]), SIZES[i]);
+		bytes[SIZES[i] / 2]++;
+		cr_assert_gt(assert_holds(keep_file(SIZES[i]), SIZES[i]), SIZES[i]);
+		cr_assert_lt(assert_holds(keep_file(SIZES[i]), SIZES[i]), 150);
+	}
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 0);
+}
+
 /* From the fifth record on they are in memory. */
 Test(pack_contents, in_memory_too)
 {
@@ -162,6 +180,26 @@ Test(pack_contents, the_bytes_decide)
 	cr_assert_eq(pack_contents_find(&world.segment, 0, &other, bytes), PACK_NO_PLACE);
 	pack_contents_note(&world.segment, &other, place + PACK_UNIT_BYTES);
 	cr_assert_eq(pack_contents_find(&world.segment, 0, &other, bytes), PACK_NO_PLACE);
+}
+
+/* The same of a file: what stands behind the record is not what its version says. */
+Test(pack_contents, the_bytes_of_a_file_decide)
+{
+	enum { LARGE = 40000 };
+	static const off_t CHANGED[] = { 400, LARGE / 2, LARGE };
+	char name[PACK_PART_NAME_BYTES], path[300];
+
+	pack_part_name(0, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", world.undo, name);
+	for (size_t i = 0; i < sizeof(CHANGED) / sizeof(CHANGED[0]); i++) {
+		uint64_t place = keep_file(LARGE);
+		cr_assert_lt(assert_holds(keep_file(LARGE), LARGE), 150);
+		int fd = open(path, O_RDWR | O_CLOEXEC);
+		must(fd >= 0 && pwrite(fd, "y", 1, (off_t)place + CHANGED[i]) == 1 &&
+		     close(fd) == 0);
+		cr_assert_gt(assert_holds(keep_file(LARGE), LARGE), LARGE);
+		bytes[i]++;
+	}
 }
 
 Test(pack_contents, a_record_that_names_another_is_found_by_version)
