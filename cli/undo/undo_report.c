@@ -87,7 +87,7 @@ void undo_report_unrecorded(const struct undo_run *run)
 {
 	char text[UNDO_SESSION_TEXT_BYTES];
 
-	if (run->request->kind == OPERATION_UNDO && run->unrecorded)
+	if (run->schedule.head.kind != OPERATION_REDO && run->unrecorded)
 		message("%s", undo_session_unrecorded_text(run->unrecorded, text));
 }
 
@@ -135,6 +135,11 @@ void undo_report_left(const struct undo_run *run)
 		message("%llu undo records of this session are damaged: what they held is not "
 			"known",
 			(unsigned long long)run->records.damaged);
+	undo_report_lacking(run);
+}
+
+void undo_report_lacking(const struct undo_run *run)
+{
 	if (run->records.dropped_parts)
 		message("the oldest undo records went for want of room ([undo] max_bytes)");
 	undo_report_unrecorded(run);
@@ -313,14 +318,16 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 static bool lacks_records(const struct undo_run *run)
 {
 	const struct tree_records *records = &run->records;
+	const struct operation_head *head =
+		&run->schedule.head; /* what is continued may be a redo */
 	size_t first = 0;
 
-	if (run->request->kind != OPERATION_UNDO || run->step)
+	if (head->kind == OPERATION_REDO || run->step)
 		return false;
 	while (first < records->count && records->records[first].operation)
 		first++;
 	bool is_from_first = first == records->count ||
-			     run->range.from_place <= records->records[first].place;
+			     head->from_place <= records->records[first].place;
 	return run->unrecorded || (records->dropped_parts && is_from_first);
 }
 

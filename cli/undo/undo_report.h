@@ -10,8 +10,10 @@
 /* undo_report_left(): on stderr, before anything is done: what is left as it is, and why. */
 void undo_report_left(const struct undo_run *run);
 
-/* undo_report_unrecorded(): on stderr: what the session changed without a record, where that is meant by an undo. */
+/* undo_report_unrecorded(): on stderr: what the session changed without a record, where that is meant by an undo.
+ * undo_report_lacking(): also that the oldest records went. */
 void undo_report_unrecorded(const struct undo_run *run);
+void undo_report_lacking(const struct undo_run *run);
 
 /* undo_report_complete(): a plan was done: what is reported as done is what was.  Returns 0 or -ENOMEM. */
 int undo_report_complete(struct undo_run *run);

@@ -401,6 +401,7 @@ static int resume(struct undo_run *run)
 	undo_session_mark(&run->session);
 	int code = error < 0 ? stopped(run, error) : EXIT_CODE_OK;
 	if (code == EXIT_CODE_OK) {
+		undo_report_lacking(run);
 		undo_report_failed(&run->schedule, &result, run->session.workspace);
 		if (run->request->json)
 			code = undo_report_json(run, &result);

@@ -467,17 +467,33 @@ class Limits(Keep):
         self.assertEqual((result.stdout.splitlines()[0], self.work.joinpath("c").exists()), (b"removed c", False))
         self.assertIn(lost, result.stderr)
 
-    def test_one_step_whose_undo_was_killed_is_whole_without_them(self):
-        self.file("a", b"x")
-        self.run_with("echo y >> a", reserve=99)
-        self.run_with("echo z > c; echo z > d")
+    def continue_killed(self, *words):
+        """Has a command killed once its plan is written.  Returns what finished it."""
         for number in range(1, 50):
-            subprocess.run([FAILS_AT, str(number), "kill", self.home / "count", SEEN, "undo", "--last", "--session", "s"], cwd=self.work, env=self.env,
+            subprocess.run([FAILS_AT, str(number), "kill", self.home / "count", SEEN, *words, "--session", "s"], cwd=self.work, env=self.env,
                            stdin=subprocess.DEVNULL, capture_output=True, check=False)
             result = self.seen("undo", "--session", "s", "--continue")
             if result.returncode != 1:
                 break
-        self.assertEqual((result.returncode, result.stdout[:9]), (0, b"finished:"), result.stderr)
+        self.assertEqual(result.stdout[:9], b"finished:", result.stderr)
+        return result
+
+    def test_one_step_whose_undo_was_killed_is_whole_without_them(self):
+        self.file("a", b"x")
+        self.run_with("echo y >> a", reserve=99)
+        self.run_with("echo z > c; echo z > d")
+        self.assertEqual(self.continue_killed("undo", "--last").returncode, 0)
+
+    def test_they_count_where_an_undo_of_all_was_killed_and_not_for_redo(self):
+        self.file("a", b"x")
+        self.run_with("echo y >> a", reserve=99)
+        self.run_with("echo z > c; echo z > d")
+        result = self.continue_killed("undo", "--all")
+        self.assertEqual(result.returncode, 8)
+        self.assertIn(b"what was there before 1 change could not be put on record", result.stderr)
+        result = self.continue_killed("redo")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertTrue(self.work.joinpath("c").exists() and self.work.joinpath("d").exists())
 
     def test_what_can_be_made_again_is_no_loss(self):
         self.file("x.o", b"x")
