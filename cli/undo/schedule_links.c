@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/base/argument.h"
 #include "cli/undo/schedule_adjust.h"
 #include "cli/undo/schedule_find.h"
 #include "cli/undo/tree_walk.h"
@@ -112,42 +113,64 @@ static bool is_judged_left(const struct making *making, const char *path)
 	return change && making->fates[change - making->changes->changes] >= FATE_LEFT;
 }
 
+/* A name keeps what it is, and what comes back is a file of its own: that is listed. */
+static int note_left(struct making *making, const char *path, const struct tree_entry *wanted,
+		     const struct tree_entry *found, enum schedule_reason reason)
+{
+	struct schedule_report *report = making->report;
+
+	if (!wanted->creation_ns || found->creation_ns != wanted->creation_ns)
+		return 0; /* its number may have been another file's */
+	const char *name = tree_memory_text(making->changes->walk->memory, path, strlen(path));
+	struct schedule_left *more = reallocarray(report->left, report->left_count + 1,
+						  sizeof(*more));
+	if (more)
+		report->left = more;
+	if (!more || !name)
+		return -ENOMEM;
+	more[report->left_count++] = (struct schedule_left){ .path = name, .reason = reason };
+	return 0;
+}
+
 /* A name that no record is about, of a file that is wanted: it becomes what it was, and the others links
- * to it.  What an external program changed is left. */
+ * to it.  What an external program, or a later step, changed is left. */
 static int add_found(struct making *making, const char *path, const struct tree_entry *wanted)
 {
 	struct schedule_names *names = &making->names;
 	char final[PACK_PATH_BYTES_MAX + 1];
 	struct tree_entry found;
 	size_t count = names->count;
-	bool as_left;
+	bool as_left, conflict;
 
 	if (is_judged_left(making, path) || !final_path(making, path, final, sizeof(final)))
 		return 0; /* or it will not be there */
-	int error = tree_changes_disk(making->changes, path, wanted->ctime_ns, &found, &as_left);
+	int error = tree_changes_disk(making->changes, path, wanted->ctime_ns, &found, &as_left,
+				      &conflict);
 	if (error < 0 || !found.exists)
 		return error;
 	const char *name = tree_memory_text(making->changes->walk->memory, final, strlen(final));
 	if (!name)
 		return -ENOMEM;
-	if (as_left)
+	if (as_left && (!conflict || making->options->force))
 		error = making_adjust(making, name, wanted, &found, path);
 	else if (found.mtime_ns != wanted->mtime_ns || !making_has_content(making, wanted, path))
-		return 0;
+		return note_left(making, path, wanted, &found,
+				 as_left ? SCHEDULE_CONFLICT : SCHEDULE_EXTERNAL);
 	return error || names->count > count
 		       ? error
 		       : making_add_name(making, name, wanted, SCHEDULE_NAME_HOLDS);
 }
 
-static int search(struct making *making, const struct tree_entry *const *wanted, size_t count)
+static int search_below(struct making *making, const struct tree_entry *const *wanted, size_t count,
+			const char *directory)
 {
 	char root[PACK_PATH_BYTES_MAX + 1];
 	char *roots[] = { root, NULL };
 	int error = 0;
 
-	if (strlen(making->options->workspace) >= sizeof(root))
+	if (strlen(directory) >= sizeof(root))
 		return 0;
-	strcpy(root, making->options->workspace);
+	strcpy(root, directory);
 	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	for (FTSENT *entry; fts && error == 0 && (entry = fts_read(fts));) {
 		const struct tree_entry *one = entry->fts_info == FTS_F &&
@@ -160,6 +183,54 @@ static int search(struct making *making, const struct tree_entry *const *wanted,
 	if (fts)
 		(void)fts_close(fts);
 	return error;
+}
+
+static int rank_of(unsigned char byte)
+{
+	return byte == '/' ? 1 : byte ? byte + 1 : 0;
+}
+
+/* What is below a directory follows it at once. */
+static int by_directory(const void *a, const void *b)
+{
+	const char *left = *(const char *const *)a, *right = *(const char *const *)b;
+
+	while (*left && *left == *right) {
+		left++;
+		right++;
+	}
+	return rank_of((unsigned char)*left) - rank_of((unsigned char)*right);
+}
+
+/* In the workspace, and where the session moved things out of it to. */
+static int search(struct making *making, const struct tree_entry *const *wanted, size_t count)
+{
+	const struct tree_records *records = making->records;
+	const char **roots = calloc(records->count + 1, sizeof(*roots)), *last = NULL;
+	size_t root_count = 0;
+	int error = 0;
+
+	if (!roots)
+		return -ENOMEM;
+	roots[root_count++] = making->options->workspace;
+	for (size_t i = 0; i < records->count; i++)
+		if (records->records[i].flags & PACK_OTHER_EXTERNAL)
+			roots[root_count++] = records->records[i].other;
+	qsort(roots, root_count, sizeof(*roots), by_directory);
+	for (size_t i = 0; i < root_count && error == 0; i++) {
+		if (last && argument_is_below(roots[i], last))
+			continue;
+		last = roots[i];
+		error = search_below(making, wanted, count, last);
+	}
+	free(roots);
+	return error;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct schedule_left *)a)->path,
+		      ((const struct schedule_left *)b)->path);
 }
 
 /* How many names from the first on are of one inode. */
@@ -188,6 +259,9 @@ static int search_others(struct making *making)
 			wanted[count++] = list->names[i].wanted;
 	}
 	int error = count ? search(making, wanted, count) : 0;
+	if (making->report->left_count)
+		qsort(making->report->left, making->report->left_count,
+		      sizeof(*making->report->left), by_path);
 	free(wanted);
 	return error;
 }

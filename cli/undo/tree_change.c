@@ -447,7 +447,7 @@ int tree_changes_between(const struct tree_records *records, size_t first, size_
 }
 
 int tree_changes_disk(const struct tree_changes *changes, const char *path, int64_t time_ns,
-		      struct tree_entry *ret_entry, bool *ret_as_left)
+		      struct tree_entry *ret_entry, bool *ret_as_left, bool *ret_conflict)
 {
 	int error = tree_state_of_base(changes->walk, NULL, path, ret_entry);
 	const struct pack_state state = { .dev = ret_entry->dev,
@@ -456,6 +456,7 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 	const struct tree_inode *inode = tree_inode_find(changes->walk, &state);
 
 	*ret_as_left = false;
+	*ret_conflict = inode && inode->other;
 	if (state.creation_ns > time_ns) {
 		/* Its number was another file's then. It may be what an undo made in the place of that: of
 		 * such a file it is not on record when it was made. */

@@ -1,7 +1,9 @@
 /* The inodes of a walk: see tree_inode.h. */
 #include "cli/undo/tree_inode.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static uint64_t inode_hash(uint64_t dev, uint64_t ino)
 {
@@ -74,4 +76,30 @@ struct tree_inode *tree_inode_get(struct tree_walk *walk, const struct pack_stat
 	struct tree_inode *inode = tree_inode_find(walk, state);
 
 	return inode ? inode : tree_inode_new(walk, state);
+}
+
+/* What is removed by one of its names is as it was by the others. */
+static bool is_change(const struct tree_record *record)
+{
+	return !record->failed && !(record->flags & PACK_GOING) &&
+	       (record->kind == PACK_CONTENT || record->kind == PACK_METADATA);
+}
+
+int tree_inode_note_change(struct tree_walk *walk, const struct tree_record *record)
+{
+	struct tree_inode *inode = is_change(record) ? tree_inode_get(walk, &record->before) : NULL;
+
+	if (inode)
+		inode->other = walk->has_other = true;
+	return inode || !is_change(record) ? 0 : -ENOMEM;
+}
+
+bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_record *record)
+{
+	bool has_names = record->before.nlink > 1 && !S_ISDIR(record->before.mode);
+	const struct tree_inode *inode = walk->has_other && has_names && is_change(record)
+						 ? tree_inode_find(walk, &record->before)
+						 : NULL;
+
+	return inode && inode->other;
 }

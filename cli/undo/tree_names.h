@@ -35,6 +35,7 @@ struct tree_inode {
 	bool edited_written_on;           /* left by a call that closes no writer */
 	const struct tree_record *unseen; /* tree_unseen.h; NULL: none */
 	bool changed;                     /* a record without an AFTER behind it changed it */
+	bool other;                       /* a later record that is not selected changed it */
 };
 
 enum tree_bytes {

@@ -86,6 +86,7 @@ static void touch(struct tree_walk *walk, struct tree_node *node, const struct t
 		node->process = record->process;
 	}
 	node->crosses = node->crosses || node->external;
+	node->conflict = node->conflict || tree_inode_is_changed(walk, record);
 	for (const struct tree_node *at = walk->has_other ? node : NULL; at; at = at->parent)
 		node->conflict = node->conflict || at->other;
 }
@@ -537,6 +538,8 @@ static int back(struct tree_walk *walk, const struct tree_record *record)
 static int pass(struct tree_walk *walk, const struct tree_record *record, bool conflicts)
 {
 	walk->records++;
+	if (conflicts && tree_inode_note_change(walk, record) < 0)
+		return -ENOMEM;
 	if (record->kind == PACK_OPEN)
 		return note_open(walk, record);
 	if ((record->flags & PACK_NO_NAME) && record->kind == PACK_AFTER)

@@ -4,6 +4,7 @@ SEEN_TEST_UNDO_SEED, SEEN_TEST_UNDO_COMMANDS and SEEN_TEST_UNDO_STEPS (of a sess
 """
 import json
 import os
+import stat
 import time
 import unittest
 
@@ -118,8 +119,19 @@ class Round:
         result = self.call("undo", "--step", str(step + 1), "--times")
         if result.returncode not in (0, 1, 12):
             self.fail("failed", result)
-        if difference(self.now, self.reader.read()):
+        found = self.reader.read()
+        if not any(count > step for _, count in self.stays):
+            self.check_later(step, found, result)
+        if difference(self.now, found):
             self.seen(self.now, "redo")
+
+    def check_later(self, step, found, result):
+        """What later steps changed of files that a step had left is as they left it, by whichever name."""
+        left = self.trees[step + 1] if step + 1 < len(self.steps) else self.now
+        for path in left.keys() & self.now.keys() & found.keys():
+            was, now, then = (tree[path] for tree in (left, self.now, found))
+            if {stat.S_IFREG} == {was[0], now[0], then[0]} and was[:-1] != now[:-1] != then[:-1]:
+                self.fail("a later step's change was taken back: %r" % ((path, was, now, then),), result)
 
     def check(self, ended):
         if self.random.random() < 0.15:
@@ -177,6 +189,52 @@ class Found(unittest.TestCase):
 
     def test_names_of_a_large_file(self):
         self.run_cases(150000)
+
+    def test_a_later_step_changed_it_by_another_name(self):
+        """What it did stays: the step's own change is not taken back there.  A name that the step removed comes back."""
+        session = Session()
+        self.addCleanup(session.close)
+        steps = [(one, two) for one in ("echo 1 >> a", "chmod 600 a", "rm a", "echo c > c; mv c a") for two in ("echo 2 >> b", "chmod 640 b")]
+        for number in range(len(steps)):
+            os.mkdir(session.path(str(number)))
+            session.write("%d/a" % number, b"before\n")
+            os.link(session.path("%d/a" % number), session.path("%d/b" % number))
+        agent = session.agent()
+        for number in range(2):
+            agent.shell("; ".join("(cd %d; %s)" % (i, step[number]) for i, step in enumerate(steps)))
+        agent.close()
+        after = tree(session.workspace)
+        result = session.seen("undo", "--step", "1", "--times", "--session", session.name, check=False)
+        found = tree(session.workspace)
+        left = {number: "b" if steps[number][1] == "echo 2 >> b" else None for number in range(4, len(steps))}
+        left.update((number, "a") for number in range(4))
+        listed = ["seen: %d/%s is left as it is: a later step changed it, too\n" % (number, left[number]) for number in sorted(left) if left[number]]
+        self.assertEqual((result.returncode, result.stderr.decode()), (12, "".join(listed)))
+        for number, (one, two) in enumerate(steps):
+            a, b = (b"%d/%s" % (number, name) for name in (b"a", b"b"))
+            self.assertEqual(found[b][:-1], after[b][:-1], (one, two))
+            if number < 4:
+                self.assertEqual(found[a], after[a], (one, two))
+            else:
+                self.assertEqual(session.read(os.fsdecode(a)), b"before\n", (one, two))
+                self.assertEqual(len(found[a][-1]), 1 if left[number] else 2, (one, two))
+        self.assertEqual(session.seen("redo", "--session", session.name, check=False).returncode, 0)
+        self.assertEqual(difference(after, tree(session.workspace)), [])
+
+    def test_an_external_program_changed_it_by_another_name(self):
+        """Its file stays, and is listed: it is not the one that comes back any more."""
+        session = Session()
+        self.addCleanup(session.close)
+        session.write("a", b"before\n")
+        os.link(session.path("a"), session.path("b"))
+        agent = session.agent()
+        agent.shell("rm b")
+        agent.close()
+        with open(session.path("a"), "a") as file:
+            file.write("external\n")
+        result = session.seen("undo", "--all", "--session", session.name, check=False)
+        self.assertEqual((session.read("a"), session.read("b")), (b"before\nexternal\n", b"before\n"))
+        self.assertEqual((result.returncode, result.stderr), (12, b"seen: a is left as it is: an external program changed it since\n"))
 
     def test_what_a_directory_took_along_comes_back_with_it(self):
         session = Session()
@@ -406,6 +464,26 @@ class FoundLater(unittest.TestCase):
         agent.shell("echo more >> c; rm ../link; mv c d")
         agent.close()
         self.assertUndone(before, "--all", "--times")
+
+    def test_other_name_that_moved_out_of_the_workspace_with_its_directory(self):
+        """A file keeps its names: one of them is found where the directory is by now."""
+        for name, size in ("small", 100), ("large", 150000):
+            os.mkdir(self.session.path(name))
+            self.session.write(name + "/a", os.urandom(size))
+            os.link(self.session.path(name + "/a"), self.session.path(name + ".b"))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("for i in small large; do echo more >> $i.b; mv $i ..; done")
+        agent.shell("rm *.b")
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertEqual(self.seen("undo", "--since", "2", "--times").returncode, 0)
+        for name in "small", "large":
+            self.assertTrue(os.path.samefile(self.session.path(name + ".b"), self.session.path("../%s/a" % name)), name)
+        self.assertUndone(before, "--all", "--times")
+        for _ in range(2):
+            self.seen("redo")
+        self.assertEqual(difference(after, tree(self.session.workspace)), [])
 
     def test_file_that_was_given_the_number_of_one_with_several_names(self):
         """It has the same content and time, too, and is another file all the same: it gets no other names."""
