@@ -16,29 +16,44 @@ static struct handshake handshake;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 extern void *__tls_get_addr(void *index)
 	__attribute__((weak)); /* the loader's: weak, to depend on libc alone */
+#pragma weak _r_debug
 
 /* The code that a loaded object may hold: all of its segments. */
-static int add_object(struct dl_phdr_info *info, size_t size, void *data)
+static void add_object(const struct link_map *object, uint64_t address, int index)
 {
-	const uint64_t *wanted = data; /* addresses, one of each object that is looked for */
+	const ElfW(Ehdr) *head = (const void *)object->l_addr;
 	uint64_t from = UINT64_MAX, to = 0;
 
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		if (part->p_type != PT_LOAD)
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+		return;
+	const ElfW(Phdr) *parts = (const void *)(object->l_addr + head->e_phoff);
+	for (unsigned i = 0; i < head->e_phnum; i++) {
+		if (parts[i].p_type != PT_LOAD)
 			continue;
-		uint64_t begin = info->dlpi_addr + part->p_vaddr;
+		uint64_t begin = object->l_addr + parts[i].p_vaddr;
 		from = begin < from ? begin : from;
-		to = begin + part->p_memsz > to ? begin + part->p_memsz : to;
+		to = begin + parts[i].p_memsz > to ? begin + parts[i].p_memsz : to;
 	}
-	for (int i = 0; i < HANDSHAKE_CODE_RANGES; i++) {
-		if (wanted[i] >= from && wanted[i] < to) {
-			handshake.code[i].from = from;
-			handshake.code[i].to = to;
-		}
+	if (address >= from && address < to) {
+		handshake.code[index].from = from;
+		handshake.code[index].to = to;
 	}
-	return 0;
+}
+
+/* Finds the object that an address lies in: one that was there when the program started, so it begins nearest below the
+ * address and stays.  Not by dl_iterate_phdr(3): its lock may be another thread's for ever, in a fork of several. */
+static void find_object(uint64_t address, int index)
+{
+	const struct link_map *nearest = NULL;
+
+	if (!&_r_debug)
+		return;
+	for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next)
+		if (object->l_addr && object->l_addr <= address &&
+		    (!nearest || object->l_addr > nearest->l_addr))
+			nearest = object;
+	if (nearest && (uint64_t)(uintptr_t)nearest->l_ld > nearest->l_addr)
+		add_object(nearest, address, index);
 }
 
 static bool is_in_libc(uint64_t address)
@@ -59,7 +74,8 @@ int handshake_send(void)
 	if (!mark)
 		return 0;
 	handshake.size_bytes = sizeof(handshake);
-	(void)dl_iterate_phdr(add_object, addresses);
+	for (int i = 0; i < HANDSHAKE_CODE_RANGES; i++)
+		find_object(addresses[i], i);
 	long answer = sys_call6(SYS_openat, AT_FDCWD, (long)&handshake, 0, 0, 0, (long)(mark + 1));
 	shim.supervised = answer == HANDSHAKE_ATTACH;
 	uint64_t next = (uint64_t)(uintptr_t)REAL(open), next64 = (uint64_t)(uintptr_t)REAL(open64);

@@ -24,7 +24,9 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	WAIT_MS = 2000,   /* for a twin or holder, which others of its user may stop */
+	WAIT_MS = 2000,  /* for a twin or holder, which others of its user may stop */
+	FINISH_MS = 200, /* for one that was killed */
+	LATE_MAX = 16,
 	DOMAINS_MAX = 64, /* that are in use */
 	NONE = -1,
 };
@@ -222,7 +224,7 @@ static void close_but(int fd)
 static void run_holder(const int *fds)
 {
 	int channel = fds[AT_CHANNEL], got[PLACES], status;
-	struct task task;
+	struct task task = { .is_domain = false };
 
 	hide();
 	long error = sys_call6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
@@ -304,15 +306,46 @@ static int order(struct domain *domain, struct task *task, int *fds, pid_t *ret_
 	return error;
 }
 
-/* child: 0: none. */
-static void finish(pid_t child)
+static bool has_ended(pid_t child)
 {
 	int status;
 
-	if (child > 0)
+	return waitpid(child, &status, __WALL | WNOHANG) != 0; /* or it is no child any more */
+}
+
+/* Those that were killed and had not ended yet are waited for by the next call. */
+static void wait_for_late(pid_t child)
+{
+	static pid_t late[LATE_MAX];
+
+	for (int i = 0; i < LATE_MAX; i++) {
+		pid_t other = __atomic_exchange_n(&late[i], 0, __ATOMIC_ACQ_REL), none = 0;
+		if (other && !has_ended(other))
+			(void)__atomic_compare_exchange_n(&late[i], &none, other, false,
+							  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	}
+	for (int i = 0; child && i < LATE_MAX; i++) {
+		pid_t none = 0;
+		if (__atomic_compare_exchange_n(&late[i], &none, child, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			child = 0;
+	}
+}
+
+/* child: 0: none.  A file system that does not answer (FUSE) may keep it from ending. */
+static void finish(pid_t child)
+{
+	struct pollfd event = { .events = POLLIN };
+
+	if (child > 0) {
+		event.fd = (int)sys_call3(SYS_pidfd_open, child, 0, 0);
 		(void)kill(child, SIGKILL);
-	while (child > 0 && waitpid(child, &status, __WALL) < 0 && errno == EINTR)
-		;
+		if (event.fd >= 0)
+			(void)poll(&event, 1, FINISH_MS);
+		if (event.fd >= 0)
+			(void)close(event.fd);
+	}
+	wait_for_late(child > 0 && !has_ended(child) ? child : 0);
 }
 
 /* Lets a twin that has become what it is to be open the file.  Returns a descriptor or a negative errno. */

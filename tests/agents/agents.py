@@ -429,6 +429,13 @@ class CodexSandboxed(Codex):
         return ["exec", "--json", "--sandbox", "workspace-write", prompt]
 
 
+class CodexReadOnly(Codex):
+    variant = "`--sandbox read-only`"
+
+    def arguments(self, prompt):
+        return ["exec", "--json", "--sandbox", "read-only", prompt]
+
+
 class CodexCoreEnvironment(Codex):
     variant = "`shell_environment_policy.inherit = core`"
 
@@ -468,7 +475,7 @@ class ClaudeScrubbing(Claude):
         return {**super().configure(home, workspace, url), "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"}
 
 
-VARIANTS = {"codex+sandbox": CodexSandboxed(), "codex+core": CodexCoreEnvironment(),
+VARIANTS = {"codex+sandbox": CodexSandboxed(), "codex+readonly": CodexReadOnly(), "codex+core": CodexCoreEnvironment(),
             "codex+sandbox+core": CodexBoth(), "gemini+ci": GeminiInCI(),
             "claude+sandbox": ClaudeSandboxed(), "claude+scrub": ClaudeScrubbing()}
 

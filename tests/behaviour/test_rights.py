@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -20,6 +21,7 @@ if VIA == "preload":
     raise unittest.SkipTest("the library lends nothing: it is in the process")
 
 NUMBER = re.compile(rb"/proc/\d+")  # of a process
+SILENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support/silent_files.py")
 READS_BY = os.path.join(BUILD, "tests", "programs", "helpers", "reads_by")
 is_root = os.geteuid() == 0
 # A ruleset that allows more once the process is below it; and a second one below a first.
@@ -260,6 +262,27 @@ class Rights(Case):
         self.stop()
         self.session.seen("undo", "--session", "test", "--all", check=False)
         self.assertEqual(self.session.read("d/secret"), self.secret)
+
+    @unittest.skipUnless(is_root and SETPRIV and os.access("/dev/fuse", os.W_OK), "for root: a file system that does not answer")
+    def test_file_system_that_does_not_answer(self):
+        """What waits for one keeps no other process waiting, and later ones are answered."""
+        self.close_to_others(0o600)
+        os.mkdir(self.session.path("m"))
+        server = subprocess.Popen([sys.executable, SILENT, self.session.path("m")], stdout=subprocess.PIPE)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        if server.stdout.readline() != b"mounted\n":
+            self.skipTest("no FUSE here")
+        prefix = "setpriv --reuid %d --regid %d --clear-groups " % (NOBODY, NOBODY)
+        data = lines("o/f")
+        begin = time.monotonic()
+        self.seen("for i in 1 2 3; do %s cat m/file > o/none 2>&1 & done; sleep 1" % prefix)
+        self.assertEqual(self.seen(prefix + "cat o/f")[0], data)
+        time.sleep(4)  # the supervisor gives up
+        self.assertLess(time.monotonic() - begin, 30)
+        self.seen(prefix + "cat o/f")
+        self.assertTrue(self.seen(prefix + "cat o/f")[0].startswith(NOTICE))
 
     @unittest.skipUnless(BWRAP, "no bwrap")
     def test_twin(self):

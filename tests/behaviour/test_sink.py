@@ -4,6 +4,7 @@ import base64
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 from harness import NOTICE, VIA, SessionTest, lines, wait_until
@@ -166,10 +167,16 @@ class RealBytes(SinkTest):
             self.assertReal(self.agent.run(["env", "cat", "f"]), data)
 
     def test_shell_behind_a_tool(self):
-        """The agent starts a tool that starts a shell: its output is the tool's business."""
+        """The agent starts a tool that starts a shell: its output is the tool's business, unless it passes on what the agent asked for."""
         data = self.deliver("f")
-        for _ in range(2):
-            self.assertReal(self.agent.run(["env", "bash", "-c", "cat f"]), data)
+        code = "import subprocess, sys; sys.stdout.buffer.write(subprocess.run(['bash', '-c', 'cat f'], stdout=%s).stdout or b'')"
+        for tool in (code % "subprocess.PIPE", code % "None"):  # by the agent's own interpreter, too
+            for _ in range(2):
+                self.assertReal(self.agent.run([sys.executable, "-c", tool]), data)
+        for number, launcher in enumerate((["env"], ["timeout", "20"], ["env", "nice", "timeout", "20"])):
+            name = "passed%d" % number
+            self.deliver(name)
+            self.assertNotice(self.agent.run([*launcher, "bash", "-c", "cat " + name]), name)
 
     def test_inherited_output(self):
         data = self.deliver("f")

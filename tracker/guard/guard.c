@@ -164,21 +164,36 @@ static uint64_t changer_of(const struct segment *segment, const struct guard_wri
 	return is_anothers(segment, writer, head) ? head : 0;
 }
 
+/* The scope whose baseline counts: the writer's own.  Of a helper of an agent's program that has none the agent's: it
+ * writes what that one makes of a file. */
+static uint64_t knowing_scope(const struct segment *segment, const struct guard_writer *writer,
+			      uint64_t file_key)
+{
+	struct version baseline;
+	uint64_t own = writer->scope_id;
+
+	if (!own || !(writer->context->flags & CONTEXT_NESTED) ||
+	    baseline_of(segment, own, file_key, &baseline))
+		return own;
+	uint64_t head = scope_head(segment, own);
+	return head ? head : own;
+}
+
 /* The verdict on a write over that content, by what is known. */
 static void judge(const struct segment *segment, const struct guard_writer *writer,
 		  const struct file_slot *file, struct guard_answer *answer)
 {
 	const struct version *before = &answer->before;
-	bool has_baseline = writer->scope_id && baseline_at(segment, writer->scope_id,
-							    answer->file_key, &answer->baseline);
-	bool is_baseline = writer->scope_id &&
-			   baseline_is(segment, writer->scope_id, answer->file_key, before);
+	uint64_t scope = knowing_scope(segment, writer, answer->file_key);
+	bool has_baseline = scope &&
+			    baseline_at(segment, scope, answer->file_key, &answer->baseline);
+	bool is_baseline = scope && baseline_is(segment, scope, answer->file_key, before);
 	bool is_session_version = !version_is_none(&file->written) &&
 				  version_equal(&file->written, before);
 	/* What another agent made of a file that this one knows is as external to it as an editor's
 	 * change. */
 	if (is_session_version && is_anothers(segment, writer, file->written_scope) &&
-	    baseline_of(segment, writer->scope_id, answer->file_key, &answer->baseline))
+	    baseline_of(segment, scope, answer->file_key, &answer->baseline))
 		is_session_version = false;
 	uint32_t whole = answer->kind == GUARD_REPLACES || answer->kind == GUARD_UNNAMES
 				 ? GUARD_WHOLE
@@ -193,8 +208,7 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 		 * asked for; nor is one by which an agent informs itself. */
 		if (!is_session_version && answer->kind != GUARD_APPENDS &&
 		    has_to_read(segment, writer) &&
-		    !(has_baseline &&
-		      baseline_is_read(segment, writer->scope_id, answer->file_key)))
+		    !(has_baseline && baseline_is_read(segment, scope, answer->file_key)))
 			answer->reason = GUARD_UNREAD;
 	} else if (file->writer) {
 		answer->reason = GUARD_UNFINISHED;

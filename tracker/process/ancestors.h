@@ -27,13 +27,20 @@ bool process_anchor_alive_in(struct subject subject, const struct context *conte
 			     uint32_t shell_pid, uint64_t pid_ns);
 
 /* ancestors_are_agents_own(): are all processes between the agent and the subject the agent's own:
- * forks of it, or other starts of its executable (its sandbox's helper)?  Anything else that lies
- * between, a server it started say, has this shell for itself.
+ * forks of it, or other starts of its executable (its sandbox's helper), or such as pass the subject's
+ * command and output on (bwrap)?  Anything else that lies between, a server it started say, has this
+ * shell for itself.
  *
  * ret_fork: the nearest of them that is a fork, and holds a conversation of its own; 0: none.
  * ret_status: of that fork. */
-bool ancestors_are_agents_own(struct subject subject, const struct context *context,
-			      uint32_t *ret_fork, struct kernel_status *ret_status);
+bool ancestors_are_agents_own(const struct segment *segment, struct subject subject,
+			      const struct context *context, uint32_t *ret_fork,
+			      struct kernel_status *ret_status);
+
+/* ancestors_find_agent(): the nearest observed agent above the subject that does not have the subject's
+ * output as its own: a helper that does only passes it on. */
+bool ancestors_find_agent(const struct segment *segment, struct subject subject,
+			  struct process_slot *ret_agent);
 
 /* ancestors_nearest_is(): is a registered process the parent, or an ancestor with none but
  * unobserved ones between? */

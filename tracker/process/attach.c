@@ -6,6 +6,7 @@
 
 #include "tracker/process/ancestors.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/helper.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process_slot.h"
 #include "tracker/process/scope.h"
@@ -60,14 +61,6 @@ static void leave_agent(struct context *context)
 	context->flags &= ~(uint32_t)CONTEXT_AGENT;
 }
 
-/* The head of the scopes of an agent (scope_head()). */
-static uint64_t own_head(const struct segment *segment, uint64_t agent_serial)
-{
-	uint64_t own = scope_id_of(agent_serial, NULL);
-	uint64_t head = scope_head(segment, own);
-	return head ? head : own;
-}
-
 /* A fork of the agent that holds a conversation of its own. */
 struct agent_fork {
 	uint32_t pid; /* 0: none */
@@ -93,29 +86,7 @@ static void enter_scope(const struct segment *segment, struct context *context,
 	if (fork->pid)
 		context->flags |= CONTEXT_FORK;
 	if ((scope_name || fork->pid) && context->scope_id)
-		scope_set_head(segment, id, own_head(segment, serial));
-}
-
-/* The head of the agent that started this one as a helper of its own program, a compiled one (codex
- * --codex-run-as-...); 0: none.
- * A script that starts itself again may be another conversation. */
-static uint64_t head_of_helper(const struct segment *segment, const struct process_slot *from,
-			       enum ticket_kind kind, const struct invocation *invocation)
-{
-	struct process_slot agent = *from;
-	const struct process_slot *slot = process_slot_at(segment, from->starter_index);
-
-	if (invocation->scripted)
-		return 0;
-	if (kind == TICKET_OWN && (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES)))
-		return 0;
-	/* The slot of one that attached later was given anew. */
-	if (agent.context.role != ROLE_AGENT || agent.time_ns > from->time_ns ||
-	    agent.context.profile != invocation->profile ||
-	    (!invocation->profile &&
-	     strncmp(agent.name, invocation->name, sizeof(agent.name)) != 0))
-		return 0;
-	return own_head(segment, agent.context.agent_serial);
+		scope_set_head(segment, id, helper_own_head(segment, serial));
 }
 
 /* What an agent reads by itself is its scope's, also before it starts a shell. */
@@ -183,7 +154,58 @@ static bool become_root(const struct segment *segment, struct subject subject,
 	return true;
 }
 
-/* A shell that the agent started: its descriptor 1 is the capture. */
+/* A shell whose agent the context has: its descriptor 1 is the capture, where nothing else lies between. */
+static void claim_shells_output(const struct segment *segment, struct subject subject,
+				const struct invocation *invocation, const char *agent_name,
+				const char *scope_name, struct context *context)
+{
+	struct agent_fork fork;
+
+	/* As they are now: agents connect their own to something else, too. */
+	if (!identify_outputs(context->anchor_pid, context->agent_out))
+		return;
+	context->flags |= CONTEXT_AGENT_OUT;
+	if (!ancestors_are_agents_own(segment, subject, context, &fork.pid, &fork.status))
+		return;
+	enter_scope(segment, context, agent_name, scope_name, &fork);
+	context->capture_id = capture_claim(segment, subject, context, !invocation->runs_command);
+}
+
+/* Another place in the tree, for the same program. */
+static void move_to(struct context *context, const struct context *place)
+{
+	struct context moved = *place;
+
+	moved.flags &= ~(uint32_t)(CONTEXT_ROOT | CONTEXT_OWN_FLAGS);
+	moved.flags |= context->flags & CONTEXT_OWN_FLAGS;
+	moved.role = context->role;
+	moved.process_ns = context->process_ns;
+	*context = moved;
+}
+
+/* The same, of a shell that a helper of the agent started (a sandbox): the agent's is what the helper passes on. */
+static void enter_shell_behind_helper(const struct segment *segment, struct subject subject,
+				      const struct process_slot *starter, enum ticket_kind kind,
+				      const struct invocation *invocation, const char *scope_name,
+				      struct context *context)
+{
+	struct process_slot agent;
+	struct context outer;
+
+	if (helper_find_capture(segment, subject, starter, kind, &outer)) {
+		move_to(context, &outer);
+		return;
+	}
+	if (!ancestors_find_agent(segment, subject, &agent) || !agent.context.pid_ns ||
+	    process_pid_ns() != agent.context.pid_ns)
+		return;
+	outer = agent.context;
+	claim_shells_output(segment, subject, invocation, agent.name, scope_name, &outer);
+	if (outer.capture_id)
+		move_to(context, &outer);
+}
+
+/* A shell that the agent started. */
 static void enter_shell(const struct segment *segment, struct subject subject,
 			const struct process_slot *starter, enum ticket_kind kind,
 			const struct invocation *invocation, const char *scope_name,
@@ -194,21 +216,13 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 	if (!context->anchor_pid || !context->pid_ns || process_pid_ns() != context->pid_ns ||
 	    (kind == TICKET_PARENT && process_is_gone(starter)))
 		return;
-	/* As they are now: agents connect their own to something else, too. */
-	if (!identify_outputs(context->anchor_pid, context->agent_out))
-		return;
-	context->flags |= CONTEXT_AGENT_OUT;
-	struct agent_fork fork;
-	if (!ancestors_are_agents_own(subject, context, &fork.pid, &fork.status))
-		return;
 	struct process_slot agent = *starter;
 	if (kind == TICKET_OWN) {
 		const struct process_slot *slot = process_slot_at(segment, starter->starter_index);
 		if (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES))
 			memcpy(agent.name, "agent", sizeof("agent"));
 	}
-	enter_scope(segment, context, agent.name, scope_name, &fork);
-	context->capture_id = capture_claim(segment, subject, context, !invocation->runs_command);
+	claim_shells_output(segment, subject, invocation, agent.name, scope_name, context);
 }
 
 /* Does a program that may be an agent take this shell's output?  Inspects one descriptor, for a
@@ -264,43 +278,6 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	}
 }
 
-/* The starter was an agent that stood in the same process, and was itself started by an agent: a
- * helper of that one's, which sets something up and becomes the command (codex
- * --codex-run-as-process-setup).  The command is the other agent's.  Returns whether that is so. */
-static bool find_agent_behind_helper(const struct segment *segment, struct subject subject,
-				     const struct process_slot *announced,
-				     struct context *ret_context)
-{
-	struct process_slot helper, agent;
-	uint32_t parent = subject_parent(subject);
-	const struct process_slot *slot = process_slot_at(segment, announced->starter_index);
-
-	if (!slot || !slot_read(slot, &helper, PROCESS_CHECKED_BYTES) ||
-	    helper.pid != subject_pid(subject))
-		return false;
-	slot = process_slot_at(segment, helper.starter_index);
-	if (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES) || !parent ||
-	    agent.pid != parent || agent.state != PROCESS_ATTACHED ||
-	    agent.context.role != ROLE_AGENT || process_is_gone(&agent))
-		return false;
-	*ret_context = agent.context;
-	ret_context->flags &= ~(uint32_t)CONTEXT_ROOT;
-	return true;
-}
-
-/* Did an agent that no other agent started stand in the same process?  It is no more, and nothing
- * is below it. */
-static bool replaces_agent(const struct segment *segment, struct subject subject,
-			   const struct process_slot *announced)
-{
-	struct process_slot agent;
-	const struct process_slot *slot = process_slot_at(segment, announced->starter_index);
-
-	return slot && slot_read(slot, &agent, PROCESS_CHECKED_BYTES) &&
-	       agent.pid == subject_pid(subject) && agent.context.role == ROLE_AGENT &&
-	       !(agent.context.flags & CONTEXT_NESTED);
-}
-
 /* A process that takes its place in the tree. */
 struct arrival {
 	struct subject subject;
@@ -333,11 +310,13 @@ static bool inherit_context(const struct segment *segment, const struct arrival 
 		*ret_starter_role = from->starter_role;
 		/* A launcher that has an agent's name (a version manager's script) and becomes
 		 * another program is no agent whose command that would be. */
-		if (from->starter_role == ROLE_AGENT && arrival->invocation->role != ROLE_AGENT &&
-		    !find_agent_behind_helper(segment, arrival->subject, from, ret_context) &&
-		    replaces_agent(segment, arrival->subject, from)) {
-			leave_agent(ret_context);
-			*ret_starter_role = ROLE_TOOL;
+		if (from->starter_role == ROLE_AGENT && arrival->invocation->role != ROLE_AGENT) {
+			if (helper_became(segment, arrival->subject, from, ret_context)) {
+				*ret_starter_role = ret_context->role;
+			} else if (helper_replaces_agent(segment, arrival->subject, from)) {
+				leave_agent(ret_context);
+				*ret_starter_role = ROLE_TOOL;
+			}
 		}
 		replace_image(segment, from, arrival->pid);
 		return true;
@@ -395,13 +374,15 @@ static void become_agent(const struct segment *segment, const struct arrival *ar
 			 uint32_t starter_role, uint64_t serial, struct context *context)
 {
 	const struct invocation *invocation = arrival->invocation;
-	uint64_t head = starter_role == ROLE_AGENT
-				? head_of_helper(segment, &arrival->from, arrival->kind, invocation)
+	uint64_t head = arrival->kind != TICKET_VOID &&
+					(starter_role == ROLE_AGENT || starter_role == ROLE_TOOL)
+				? helper_find_head(segment, arrival->subject, &arrival->from,
+						   arrival->kind, invocation, context)
 				: 0;
 
 	bool is_nested = (context->flags & CONTEXT_AGENT) &&
 			 !(arrival->kind == TICKET_OWN &&
-			   replaces_agent(segment, arrival->subject, &arrival->from));
+			   helper_replaces_agent(segment, arrival->subject, &arrival->from));
 	enter_agent(context, arrival->pid, process_pid_ns(), serial, invocation->profile);
 	context->flags &= ~(uint32_t)CONTEXT_NESTED;
 	if (is_nested)
@@ -410,6 +391,19 @@ static void become_agent(const struct segment *segment, const struct arrival *ar
 	if (identify_output(arrival->subject, 1, &context->agent_out[0]) &&
 	    identify_output(arrival->subject, 2, &context->agent_out[1]))
 		context->flags |= CONTEXT_AGENT_OUT;
+}
+
+/* A shell below an agent. */
+static void enter_agents_shell(const struct segment *segment, const struct arrival *arrival,
+			       uint32_t starter_role, struct context *context)
+{
+	if (starter_role == ROLE_AGENT)
+		enter_shell(segment, arrival->subject, &arrival->from, arrival->kind,
+			    arrival->invocation, arrival->scope_name, context);
+	if (!context->capture_id && arrival->kind != TICKET_VOID &&
+	    (starter_role == ROLE_AGENT || starter_role == ROLE_TOOL))
+		enter_shell_behind_helper(segment, arrival->subject, &arrival->from, arrival->kind,
+					  arrival->invocation, arrival->scope_name, context);
 }
 
 /* What the program itself makes of its context: of a root, an agent, an agent's shell.  serial: of
@@ -431,10 +425,8 @@ static void enter_program(const struct segment *segment, const struct arrival *a
 			   context);
 	if (role == ROLE_AGENT && (context->flags & CONTEXT_ATTACHED))
 		become_agent(segment, arrival, starter_role, serial, context);
-	else if (role == ROLE_SHELL && starter_role == ROLE_AGENT &&
-		 (context->flags & CONTEXT_AGENT))
-		enter_shell(segment, subject, from, arrival->kind, invocation, arrival->scope_name,
-			    context);
+	else if (role == ROLE_SHELL && (context->flags & CONTEXT_AGENT))
+		enter_agents_shell(segment, arrival, starter_role, context);
 	else if (role == ROLE_SHELL && starter_role == ROLE_TOOL && arrival->kind != TICKET_VOID &&
 		 !(context->flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT)) &&
 		 is_taken_by_unknown(segment, subject, from, arrival->kind, context))

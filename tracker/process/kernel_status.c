@@ -33,6 +33,23 @@ bool process_same_image(uint32_t pid, uint32_t other_pid)
 	       identity_equal(&one, &other);
 }
 
+bool kernel_is_in_sandbox_of_its_own(uint32_t pid, uint32_t other_pid)
+{
+	static const char *const NAMESPACES[] = { "ns/user", "ns/mnt", "ns/pid" };
+	bool is_other = false;
+
+	for (size_t i = 0; i < sizeof(NAMESPACES) / sizeof(NAMESPACES[0]); i++) {
+		char path[PROC_PATH_BYTES], other_path[PROC_PATH_BYTES];
+		struct stat stat, other;
+		proc_path(pid, NAMESPACES[i], path);
+		proc_path(other_pid, NAMESPACES[i], other_path);
+		if (sys_stat(path, &stat) < 0 || sys_stat(other_path, &other) < 0)
+			return false;
+		is_other = is_other || stat.st_ino != other.st_ino;
+	}
+	return is_other;
+}
+
 bool kernel_status_of(uint32_t pid, struct kernel_status *ret_status)
 {
 	enum { FLAGS = 9, THREADS = 20, START = 22, FORK_NO_EXEC = 0x40 };

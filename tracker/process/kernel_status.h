@@ -28,6 +28,10 @@ bool kernel_executable_of(uint32_t pid, struct identity *ret_identity);
  * kernel does not tell. */
 bool process_same_image(uint32_t pid, uint32_t other_pid);
 
+/* kernel_is_in_sandbox_of_its_own(): has a process users, mounts or processes of its own, which another one has not
+ * (namespaces(7))?  False where the kernel does not tell. */
+bool kernel_is_in_sandbox_of_its_own(uint32_t pid, uint32_t other_pid);
+
 /* process_start(): when a process began, CLOCK_BOOTTIME, to 10 ms.  False for one that has ended,
  * and where the kernel does not tell. */
 bool process_start(uint32_t pid, uint64_t *ret_start_ns);

@@ -36,7 +36,8 @@ struct channel {
 /* The processes from the subject up to the agent. */
 struct line_up {
 	unsigned count;
-	unsigned agents; /* of these, from here on: the agent, and what of its image lies between */
+	unsigned shell;  /* of these: the capture's shell */
+	unsigned agents; /* ... from here on: the agent, and what of its image lies between */
 	uint32_t pids[ANCESTORS_MAX];
 };
 
@@ -50,7 +51,7 @@ static bool find_line(struct subject subject, const struct context *context, uin
 	uint32_t pid = subject_pid(subject);
 	bool is_above_shell = false;
 
-	ret_line->count = ret_line->agents = 0;
+	ret_line->count = ret_line->shell = ret_line->agents = 0;
 	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
 		ret_line->pids[ret_line->count++] = pid;
 		if (pid == context->anchor_pid) {
@@ -63,6 +64,8 @@ static bool find_line(struct subject subject, const struct context *context, uin
 			ret_line->agents = 0;
 		else if (is_above_shell && !ret_line->agents)
 			ret_line->agents = ret_line->count - 1;
+		if (pid == shell_pid)
+			ret_line->shell = ret_line->count - 1;
 		is_above_shell = is_above_shell || pid == shell_pid;
 		pid = level == 0 ? subject_parent(subject) : process_parent_of(pid);
 	}
@@ -290,6 +293,17 @@ static enum holds process_holds(uint32_t pid, struct channel *end, bool starts)
 	return count < 0 && count != -ENOENT && found != HOLDS ? HOLDS_UNKNOWN : found;
 }
 
+/* Has one of the processes between the shell and the agent the reading end, which passes the command on and should
+ * pass its output on, too? */
+static enum holds between_hold(const struct line_up *line, struct channel *end)
+{
+	enum holds holds = HOLDS_NOT;
+
+	for (unsigned i = line->shell + 1; i < line->agents && holds == HOLDS_NOT; i++)
+		holds = process_holds(line->pids[i], end, false);
+	return holds;
+}
+
 static bool is_in_line(const struct line_up *line, uint32_t pid)
 {
 	for (unsigned i = 0; i < line->count; i++)
@@ -346,7 +360,10 @@ static enum receiver find_receiver(const struct segment *segment, struct subject
 	/* A spool file is opened to be inspected, and closed. */
 	if (holds != HOLDS && capture->kind != CAPTURE_FILE)
 		return RECEIVER_OTHER;
-	switch (others_hold(segment, capture, &line, &end)) {
+	holds = between_hold(&line, &end);
+	if (holds == HOLDS_NOT)
+		holds = others_hold(segment, capture, &line, &end);
+	switch (holds) {
 	case HOLDS_NOT:
 		return RECEIVER_AGENT;
 	case HOLDS:

@@ -69,6 +69,16 @@ static uint32_t initial_flags(const struct context *context, uint32_t anchor_pid
 	return SCOPE_INTERACTIVE | (run == CONTEXT_RUN_NONE ? 0 : (uint32_t)SCOPE_MUTE);
 }
 
+/* When a scope was used last.  One of a helper of an agent's program that was given nothing is of no use once that ended. */
+static uint64_t last_use(const struct scope_slot *slot)
+{
+	uint64_t head = __atomic_load_n(&slot->head_id, __ATOMIC_RELAXED);
+	bool is_idle = head && head != __atomic_load_n(&slot->id, __ATOMIC_RELAXED) &&
+		       __atomic_load_n(&slot->requests, __ATOMIC_RELAXED) == 0;
+
+	return is_idle ? 0 : __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
+}
+
 struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 			       const struct context *context, uint32_t anchor_pid, uint32_t profile,
 			       const char *name)
@@ -85,8 +95,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 			slot = candidate;
 			break;
 		}
-		if (!slot || __atomic_load_n(&candidate->last_ns, __ATOMIC_RELAXED) <
-				     __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED))
+		if (!slot || last_use(candidate) < last_use(slot))
 			slot = candidate;
 	}
 	if (!slot || !slot_acquire(slot, &copy, SCOPE_CHECKED_BYTES))

@@ -220,6 +220,48 @@ Test(process, a_launcher_is_no_agent_once_it_is_another_program)
 	IN_CHILD(launchers_of_agent);
 }
 
+/* ---- a helper of the agent's program below its shell: what it becomes or starts is the command's ---- */
+
+static int shell_of_helper(const struct me *me)
+{
+	must(me->context.capture_id == shells_capture && me->context.scope_id == outer_scope);
+	must(me->context.role == ROLE_SHELL);
+	return run(me, "/bin/cat", CAT, false, viewer_below_shell);
+}
+
+static int helper_starts(const struct me *me)
+{
+	must(me->context.capture_id == 0);
+	must(run(me, "/bin/bash", SHELL, false, shell_of_helper) == 0);
+	/* What it reads itself is its own. */
+	return run(me, "/bin/bash", SHELL, true, inner_shell);
+}
+
+static int shell_with_helpers(const struct me *me)
+{
+	shells_capture = me->context.capture_id;
+	outer_scope = me->context.scope_id;
+	must(shells_capture != 0);
+	must(run(me, "/usr/bin/codex", AGENT, false, helper_starts) == 0);
+	struct me helper = become(me, "/usr/bin/codex", AGENT);
+	must(helper.context.capture_id == 0);
+	helper = become(&helper, "/usr/bin/codex", AGENT);
+	struct me shell = become(&helper, "/bin/bash", SHELL);
+	return shell_of_helper(&shell);
+}
+
+static int helpers_of_agent(void)
+{
+	new_stdout();
+	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
+	return run(&root, "/bin/bash", SHELL, true, shell_with_helpers);
+}
+
+Test(process, helpers_below_a_shell)
+{
+	IN_CHILD(helpers_of_agent);
+}
+
 /* ---- tickets ---- */
 
 Test(process, tickets)

@@ -1,0 +1,170 @@
+"""Commands that an agent starts in a sandbox by a helper, not by a shell: its own program, started once more, or another.
+
+What is printed there is the agent's as long as it reads it: it is answered, and the guard knows what the model was given.  Each way is played
+bare first."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import sandboxes
+from driver import NOTICE, SEEN, Case, text_of
+
+LONG = bool(os.environ.get("SEEN_LONG"))
+BOX = sandboxes.SANDBOXES["bwrap_all"]
+# box.py MODE ...: run by a program that is no interpreter by its name (a copy of Python's), as agents' own programs are.
+PROGRAM = r'''
+import ctypes, json, os, subprocess, sys, time
+
+def agent(words, results):
+    outputs = []
+    for command in json.load(open(words)):
+        if command == "outsider":
+            time.sleep(0.5)
+            open("go", "w").close()
+            while os.path.exists("go"):
+                time.sleep(0.02)
+            continue
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CMD": command[-1]})
+        outputs.append((done.returncode, done.stdout.decode()))
+    json.dump(outputs, open(results, "w"))
+
+def become(*words):
+    ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)
+    os.execvp(words[0], words)
+
+def start(*words):
+    sys.exit(subprocess.run(words).returncode)
+
+def write(name):
+    try:
+        open(name, "w").write("by the helper\n")
+    except OSError as error:
+        sys.exit(str(error))
+
+globals()[sys.argv[1]](*sys.argv[2:])
+'''
+# Other programs: the command is not among their words.
+TOLD = r'''
+import ctypes, os, subprocess, sys
+if ctypes.CDLL(None, use_errno=True).unshare(0x10000000 | 0x20000) != 0:
+    sys.exit(77)
+sys.exit(subprocess.run(["bash", "-c", os.environ["CMD"]]).returncode)
+'''
+KEEPS = r'''
+import os, subprocess, sys
+done = subprocess.run(["bash", "-c", sys.argv[1]], stdout=subprocess.PIPE)
+sys.stdout.buffer.write(done.stdout[::-1])
+sys.exit(done.returncode)
+'''
+OTHER_WORDS = r'''
+import subprocess, sys
+sys.exit(subprocess.run(["bash", "-c", sys.argv[1]]).returncode)
+'''
+
+
+class Helpers(Case):
+    def setUp(self):
+        super().setUp()
+        self.workspace = self.top / "ws"
+        self.program = self.top / "boxagent"
+        shutil.copy(os.path.realpath(sys.executable), self.program)
+        (self.top / "box.py").write_text(PROGRAM)
+        self.env["PYTHONHOME"] = sys.base_prefix
+        self.env["PYTHONDONTWRITEBYTECODE"] = "1"
+        self.env["SEEN_PATHS_WORKSPACE"] = str(self.workspace)
+        self.own = [str(self.program), str(self.top / "box.py")]
+        self.box = BOX.replace("{w}", str(self.workspace)).split()
+
+    def fill(self):
+        shutil.rmtree(self.workspace, ignore_errors=True)
+        self.workspace.mkdir()
+        for name in ("f", "g"):
+            (self.workspace / name).write_bytes(text_of(word=name))
+
+    def play(self, chain, words=(), scripted=False, commands=None):
+        def outsider():
+            until = time.monotonic() + 60
+            while not (self.workspace / "go").exists() and time.monotonic() < until:
+                time.sleep(0.02)
+            (self.workspace / "g").write_text("an outsider's\n")
+            (self.workspace / "go").unlink()
+
+        self.fill()
+        commands = commands or [[*chain, command] for command in ("cat f", "cat f", "cat g")] + ["outsider", [*chain, "echo new > g; echo done"]]
+        (self.top / "commands").write_text(json.dumps(commands))
+        agent = [sys.executable, *self.own[1:]] if scripted else self.own
+        thread = threading.Thread(target=outsider)
+        thread.start()
+        done = subprocess.run([*words, *agent, "agent", self.top / "commands", self.top / "results"], cwd=self.workspace, env=self.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        thread.join()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [tuple(result) for result in json.loads((self.top / "results").read_text())]
+
+    def both(self, chain, via, name="boxagent", scripted=False):
+        bare = self.play(chain, scripted=scripted)
+        if bare[0][0] in (77, 1) and "f 1 of" not in bare[0][1]:
+            self.skipTest("this sandbox does not work here: %r" % (bare[0],))
+        return bare, self.play(chain, (SEEN, "run", "--session", "s", "--via", via, "--agent", name, "--stale-write", "deny", "--"), scripted)
+
+    def answered(self, chain, via="auto"):
+        bare, seen = self.both(chain, via)
+        self.assertEqual((seen[0], seen[2]), (bare[0], bare[2]))
+        self.assertTrue(seen[1][1].startswith(NOTICE.decode()), seen[1])
+        self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n")
+        scopes = self.json("status", "--session", "s")["scopes"]
+        self.assertEqual(len([scope for scope in scopes if scope["requests"]]), 1, scopes)
+
+    def as_bare(self, chain, via="auto", **more):
+        bare, seen = self.both(chain, via, **more)
+        self.assertEqual(seen, bare)
+
+    def ways(self):
+        quoted = " ".join(self.box)
+        own = " ".join(self.own)
+        return {
+            "becomes": [*self.own, "become", *self.box, *self.own, "become", "bash", "-c"],
+            "starts": [*self.own, "start", *self.box, *self.own, "start", "bash", "-c"],
+            "in_shell_becomes": ["sh", "-c", f"{quoted} bash -c '{own} become bash -c \"$1\"; exit $?' x \"$1\"", "x"],
+            "in_shell_starts": ["sh", "-c", f"{quoted} bash -c '{own} start bash -c \"$1\"; exit $?' x \"$1\"", "x"],
+            "other": [*self.box, "bash", "-c"],
+            "told": [sys.executable, "-c", TOLD],
+            "landlock": [sys.executable, "-c", sandboxes.LANDLOCK, str(self.workspace), "/nonexistent", "bash", "-c"],
+            "timeout": ["timeout", "60", "bash", "-c"],
+            "firejail": ["firejail", "--quiet", "--noprofile", "--", "bash", "-c"],
+        }
+
+    def test_own_write(self):
+        """The agent's own program, started once more in the sandbox, writes a file that the agent was given (codex's apply_patch)."""
+        chain = self.ways()["starts"]
+        commands = [[*chain, "cat g"], "outsider", [*chain[:-2], *self.own, "write", "g"]]
+        for via in ("supervise", "auto") if LONG else ("supervise",):
+            results = self.play(chain, (SEEN, "run", "--session", via, "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"), commands=commands)
+            self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n", results)
+
+    def test_what_is_no_helper(self):
+        """A tool that keeps what its shell prints, and one whose shell runs something else than what the agent asked for."""
+        for chain in ([sys.executable, "-c", KEEPS], [sys.executable, "-c", OTHER_WORDS]):
+            self.as_bare(chain)
+            # ... also where the tool runs in the agent's own interpreter.
+            self.as_bare(chain, name="box.py", scripted=True)
+
+
+def add_tests():
+    for name in ("becomes", "starts", "in_shell_becomes", "in_shell_starts", "other", "told", "landlock", "timeout", "firejail"):
+        for via in ("auto", "supervise", "both"):
+            if LONG or (name, via) in SHORT:
+                setattr(Helpers, f"test_{name}_{via}", lambda self, name=name, via=via: self.answered(self.ways()[name], via))
+
+
+SHORT = {("becomes", "auto"), ("starts", "supervise"), ("in_shell_becomes", "supervise"), ("in_shell_starts", "auto"), ("other", "both"), ("told", "supervise"),
+         ("landlock", "auto"), ("timeout", "auto")}
+add_tests()
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,121 @@
+/* Helpers of agents: see helper.h. */
+#include "tracker/process/helper.h"
+
+#include <string.h>
+
+#include "tracker/process/ancestors.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/kernel_status.h"
+#include "tracker/process/process_slot.h"
+#include "tracker/process/scope.h"
+
+uint64_t helper_own_head(const struct segment *segment, uint64_t agent_serial)
+{
+	uint64_t own = scope_id_of(agent_serial, NULL);
+	uint64_t head = scope_head(segment, own);
+	return head ? head : own;
+}
+
+/* Is a program a start of another agent's own program, a compiled one (codex --codex-run-as-...)?
+ * A script that starts itself again may be another conversation. */
+static bool is_program_of(const struct invocation *invocation, const struct process_slot *agent)
+{
+	return !invocation->scripted && agent->context.role == ROLE_AGENT &&
+	       agent->context.profile == invocation->profile &&
+	       (invocation->profile ||
+		strncmp(agent->name, invocation->name, sizeof(agent->name)) == 0);
+}
+
+uint64_t helper_find_head(const struct segment *segment, struct subject subject,
+			  const struct process_slot *from, enum ticket_kind kind,
+			  const struct invocation *invocation, const struct context *context)
+{
+	struct process_slot agent = *from;
+	const struct process_slot *slot = process_slot_at(segment, from->starter_index);
+	struct kernel_status status;
+	uint32_t fork;
+
+	if (invocation->scripted)
+		return 0;
+	if (kind == TICKET_OWN && (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES)))
+		return 0;
+	/* The slot of one that attached later was given anew. */
+	if (agent.time_ns <= from->time_ns && is_program_of(invocation, &agent))
+		return helper_own_head(segment, agent.context.agent_serial);
+	/* Below a shell it is a command, and has a conversation of its own. */
+	if (!(context->flags & CONTEXT_AGENT) || context->capture_id ||
+	    agent.context.role == ROLE_SHELL || !ancestors_find_agent(segment, subject, &agent) ||
+	    !is_program_of(invocation, &agent) ||
+	    !ancestors_are_agents_own(segment, subject, &agent.context, &fork, &status))
+		return 0;
+	return helper_own_head(segment, agent.context.agent_serial);
+}
+
+/* Takes over what the starter of an agent's helper hands on: what the helper becomes belongs where the helper was
+ * started.  helper: a copy of its slot.  Returns whether that is known. */
+static bool take_place_of_helper(const struct segment *segment, uint32_t self, uint32_t parent,
+				 const struct process_slot *helper, struct context *ret_context)
+{
+	enum { HELPERS_MAX = 4 }; /* that stood in the same process, one after the other */
+	struct process_slot at = *helper, starter;
+
+	for (int i = 0; i < HELPERS_MAX; i++) {
+		const struct process_slot *slot = process_slot_at(segment, at.starter_index);
+		/* The slot of one that attached later was given anew. */
+		if (!slot || !slot_read(slot, &starter, PROCESS_CHECKED_BYTES) ||
+		    starter.time_ns > at.time_ns)
+			return false;
+		if (starter.pid != self || starter.context.role != ROLE_AGENT)
+			break;
+		at = starter;
+	}
+	bool is_there = starter.pid == self ||
+			(parent && starter.pid == parent && starter.state == PROCESS_ATTACHED &&
+			 !process_is_gone(&starter));
+	/* Else it is a launcher, whose command is no agent's. */
+	if (!is_there || (starter.context.role != ROLE_AGENT && !starter.context.capture_id))
+		return false;
+	*ret_context = starter.context;
+	ret_context->flags &= ~(uint32_t)CONTEXT_ROOT;
+	return true;
+}
+
+bool helper_became(const struct segment *segment, struct subject subject,
+		   const struct process_slot *announced, struct context *ret_context)
+{
+	struct process_slot helper;
+	uint32_t self = subject_pid(subject);
+	const struct process_slot *slot = process_slot_at(segment, announced->starter_index);
+
+	return slot && slot_read(slot, &helper, PROCESS_CHECKED_BYTES) && helper.pid == self &&
+	       take_place_of_helper(segment, self, subject_parent(subject), &helper, ret_context);
+}
+
+bool helper_replaces_agent(const struct segment *segment, struct subject subject,
+			   const struct process_slot *announced)
+{
+	struct process_slot agent;
+	const struct process_slot *slot = process_slot_at(segment, announced->starter_index);
+
+	return slot && slot_read(slot, &agent, PROCESS_CHECKED_BYTES) &&
+	       agent.pid == subject_pid(subject) && agent.context.role == ROLE_AGENT &&
+	       !(agent.context.flags & CONTEXT_NESTED);
+}
+
+bool helper_find_capture(const struct segment *segment, struct subject subject,
+			 const struct process_slot *from, enum ticket_kind kind,
+			 struct context *ret_context)
+{
+	struct process_slot helper = *from;
+	const struct process_slot *slot = process_slot_at(segment, from->starter_index);
+
+	if (kind == TICKET_OWN && (!slot || !slot_read(slot, &helper, PROCESS_CHECKED_BYTES)))
+		return false;
+	return helper.context.role == ROLE_AGENT && (helper.context.flags & CONTEXT_NESTED) &&
+	       helper.time_ns <= from->time_ns &&
+	       take_place_of_helper(segment, helper.pid, process_parent_of(helper.pid), &helper,
+				    ret_context) &&
+	       ret_context->capture_id && ret_context->profile == helper.context.profile &&
+	       process_same_image(helper.pid, ret_context->anchor_pid) &&
+	       capture_is_sink(segment, subject, ret_context->capture_id);
+}
