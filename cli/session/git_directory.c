@@ -1,11 +1,13 @@
 /* The git directory of a workspace: see git_directory.h. */
 #include "cli/session/git_directory.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/argument.h"
@@ -52,6 +54,26 @@ struct places {
 	bool is_elsewhere; /* a file names it */
 };
 
+static bool is_git(const char *directory)
+{
+	return has(directory, "HEAD") && has(directory, "objects") && has(directory, "refs");
+}
+
+/* The git directory that a symbolic link has the refs of another one in. */
+static bool find_linked(const char *own, char *ret_common)
+{
+	static const char REFS[] = "/refs";
+	size_t bytes = sizeof(REFS) - 1;
+
+	if (!resolve(own, "refs", ret_common))
+		return false;
+	size_t length = strlen(ret_common);
+	if (length <= bytes || strcmp(ret_common + length - bytes, REFS) != 0)
+		return false;
+	ret_common[length - bytes] = '\0';
+	return is_git(ret_common);
+}
+
 static bool find_places(const char *root, struct places *ret_places)
 {
 	static const char GITDIR[] = "gitdir: ";
@@ -63,12 +85,13 @@ static bool find_places(const char *root, struct places *ret_places)
 		     ret_places->own) ||
 	    !has(ret_places->own, "HEAD"))
 		return false;
-	if (!read_line(ret_places->own, "commondir", line, sizeof(line)) ||
-	    !resolve(ret_places->own, line, ret_places->common))
+	bool is_shared = read_line(ret_places->own, "commondir", line, sizeof(line))
+				 ? resolve(ret_places->own, line, ret_places->common)
+				 : find_linked(ret_places->own, ret_places->common);
+	if (!is_shared)
 		strcpy(ret_places->common, ret_places->own);
 	/* A file that an agent wrote may name anything. */
-	return has(ret_places->common, "HEAD") && has(ret_places->common, "objects") &&
-	       has(ret_places->common, "refs");
+	return is_git(ret_places->common);
 }
 
 bool git_directory_of_worktree(const char *root, char *ret_common)
@@ -92,13 +115,83 @@ void git_directory_observe(const struct segment *segment)
 	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
 	struct places places;
 
-	if (!root || !find_places(root, &places) || !places.is_elsewhere ||
-	    argument_is_below(root, places.common) || argument_is_below(root, places.own))
+	if (!root || !find_places(root, &places) || argument_is_below(root, places.common) ||
+	    argument_is_below(root, places.own))
 		return;
 	if (!path_in_workspace(segment, places.common))
 		(void)path_add_observed(segment, places.common);
 	if (!path_in_workspace(segment, places.own))
 		(void)path_add_observed(segment, places.own);
+}
+
+/* ---- one above the workspace ---- */
+
+bool git_directory_above(const char *root, struct git_directory_above *ret_above)
+{
+	struct places places;
+	char directory[PATH_MAX];
+
+	if (has(root, ".git") || strlen(root) >= sizeof(directory))
+		return false;
+	strcpy(directory, root);
+	for (char *slash; (slash = strrchr(directory, '/')) && slash != directory;) {
+		*slash = '\0';
+		if (!find_places(directory, &places))
+			continue;
+		strcpy(ret_above->own, places.own);
+		strcpy(ret_above->common, places.common);
+		return true;
+	}
+	return false;
+}
+
+static bool is_younger(const struct stat *stat, int64_t time_ns)
+{
+	return stat->st_ctim.tv_sec * INT64_C(1000000000) + stat->st_ctim.tv_nsec > time_ns;
+}
+
+/* A ref that is written, or removed, changes its directory, too. */
+static bool has_younger(const char *directory, int64_t time_ns)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	struct stat stat;
+	DIR *entries = opendir(directory);
+	bool is = false;
+
+	while (entries && !is && (entry = readdir(entries))) {
+		if (strcmp(entry->d_name, "..") == 0 ||
+		    snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) >=
+			    (int)sizeof(path) ||
+		    lstat(path, &stat) < 0)
+			continue;
+		is = is_younger(&stat, time_ns) ||
+		     (S_ISDIR(stat.st_mode) && entry->d_name[0] != '.' &&
+		      has_younger(path, time_ns));
+	}
+	if (entries)
+		(void)closedir(entries);
+	return is;
+}
+
+bool git_directory_changed(const struct git_directory_above *above, int64_t time_ns)
+{
+	static const char *const NAMES[] = { "HEAD", "index", "packed-refs", "logs/HEAD" };
+	const char *const directories[] = { above->own, above->common };
+	char path[PATH_MAX];
+	struct stat stat;
+
+	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
+		for (size_t j = 0; j < sizeof(NAMES) / sizeof(*NAMES); j++)
+			if (snprintf(path, sizeof(path), "%s/%s", directories[i], NAMES[j]) <
+				    (int)sizeof(path) &&
+			    lstat(path, &stat) == 0 && is_younger(&stat, time_ns))
+				return true;
+		if (snprintf(path, sizeof(path), "%s/refs", directories[i]) < (int)sizeof(path) &&
+		    has_younger(path, time_ns))
+			return true;
+	}
+	return false;
 }
 
 /* ---- HEAD ---- */

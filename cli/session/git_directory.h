@@ -2,13 +2,27 @@
 #ifndef SEEN_CLI_GIT_DIRECTORY_H
 #define SEEN_CLI_GIT_DIRECTORY_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tracker/segment/segment.h"
 
 /* git_directory_observe(): where the workspace's git directory lies elsewhere, undo observes it as it does
  * the workspace: HEAD and index belong to the files. */
 void git_directory_observe(const struct segment *segment);
+
+/* Of a repository whose work tree begins above a workspace. */
+struct git_directory_above {
+	char own[PATH_MAX], common[PATH_MAX]; /* common: of a linked worktree; else as own */
+};
+
+/* git_directory_above(): root: absolute.  Returns false where the root has a git directory of its own, or where there is
+ * none above it. */
+bool git_directory_above(const char *root, struct git_directory_above *ret_above);
+
+/* git_directory_changed(): was HEAD, the index, a reflog of HEAD or a ref changed behind a time?  time_ns: realtime. */
+bool git_directory_changed(const struct git_directory_above *above, int64_t time_ns);
 
 /* git_directory_of_worktree(): the git directory that a linked worktree shares with others, which knows
  * that worktree: a `.git` file alone may name anything.

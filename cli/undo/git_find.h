@@ -39,7 +39,8 @@ size_t git_find_directory(struct git_find *find, const struct making *making, co
 enum git_class git_find_class(const char *path, size_t length);
 
 /* git_find_other_lock(): the locks of other version control systems, below their directories: "wlock"
- * of .hg; NULL: there are no more.  Pure. */
+ * of .hg; NULL: there are no more.  The first ones are hg's, symbolic links.  Pure. */
+enum { GIT_FIND_HG_LOCKS = 2 };
 const char *git_find_other_lock(size_t number);
 
 /* git_find_worktree(): length of the part `worktrees/NAME/` of what lies below a git directory; 0: it

@@ -167,6 +167,22 @@ static const char *link_of(struct git_index *index, size_t *ret_size)
 	return NULL;
 }
 
+size_t git_index_shared(const char *bytes, size_t size, unsigned char *ret_oid)
+{
+	struct git_index *index = calloc(1, sizeof(*index));
+	size_t oid_bytes = index ? git_index_oid_bytes(bytes, size) : 0, link_bytes = 0;
+	int got = oid_bytes && git_index_init(index, bytes, size, oid_bytes) == 0 ? 1 : -EBADMSG;
+
+	while (got > 0)
+		got = git_index_next(index);
+	const char *link = got == 0 ? link_of(index, &link_bytes) : NULL;
+	bool is_shared = link && link_bytes >= EXTENSION_HEAD_BYTES + oid_bytes;
+	if (is_shared)
+		memcpy(ret_oid, link + EXTENSION_HEAD_BYTES, oid_bytes);
+	free(index);
+	return is_shared && !git_oid_is_null(ret_oid, oid_bytes) ? oid_bytes : 0;
+}
+
 static bool have_same_link(struct git_index *one, struct git_index *other)
 {
 	size_t one_bytes, other_bytes;

@@ -33,6 +33,10 @@ int git_index_next(struct git_index *index);
 /* git_index_oid_bytes(): of what size are its objects?  Returns 20 or 32; 0: it is no whole index. */
 size_t git_index_oid_bytes(const char *bytes, size_t size);
 
+/* git_index_shared(): by what name does a split index (core.splitIndex) know the part that it shares?
+ * ret_oid: GIT_OID_BYTES_MAX.  Returns its bytes; 0: it is not split. */
+size_t git_index_shared(const char *bytes, size_t size, unsigned char *ret_oid);
+
 /* git_index_is_same(): do two have the same entries, whatever times of files are in them?  git status
  * writes such ones.  Of a split one (core.splitIndex) the shared part is the same, too. */
 bool git_index_is_same(const char *one, size_t one_bytes, const char *other, size_t other_bytes);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,12 @@
 #include "cli/undo/git_find.h"
 #include "cli/undo/place.h"
 
-enum { WAIT_MS = 3000, PAUSE_MS = 20, NS_OF_MS = 1000000 };
+enum {
+	WAIT_MS = 3000,
+	PAUSE_MS = 20,
+	NS_OF_MS = 1000000,
+	HG_LOCK_BYTES = HOST_NAME_MAX + 64, /* a host, a namespace and a process */
+};
 
 struct locking {
 	const struct schedule *plan;
@@ -119,30 +125,43 @@ static int make_file(struct locking *locking, int directory, const char *name)
 	return error;
 }
 
-/* One that cannot be made at all git cannot make, either. */
-static int make_lock(struct locking *locking, const char *path)
+/* Room for one more path is made before its lock: what is made is noted.  Returns 0 or -ENOMEM. */
+static int prepare(struct git_locks *locks, const char *path, char **ret_copy)
 {
-	struct git_locks *locks = locking->locks;
 	char **more = reallocarray(locks->paths, locks->count + 1, sizeof(*more));
-	const char *name;
-	int directory;
 
 	if (!more)
 		return -ENOMEM;
 	locks->paths = more;
-	char *copy = strdup(path);
-	if (!copy)
-		return -ENOMEM;
-	int error = place_of(&locking->places, path, &directory, &name);
+	*ret_copy = strdup(path);
+	return *ret_copy ? 0 : -ENOMEM;
+}
+
+static void note_made(struct git_locks *locks, char *copy, int error)
+{
+	if (error == 0)
+		locks->paths[locks->count++] = copy;
+	else
+		free(copy);
+}
+
+/* One that cannot be made at all git cannot make, either. */
+static int make_lock(struct locking *locking, const char *path)
+{
+	struct git_locks *locks = locking->locks;
+	char *copy;
+	const char *name;
+	int directory, error = prepare(locks, path, &copy);
+
+	if (error < 0)
+		return error;
+	error = place_of(&locking->places, path, &directory, &name);
 	error = error ? error : make_file(locking, directory, name);
 	if (error == -EAGAIN) {
 		locks->blocked = copy;
 		return error;
 	}
-	if (error == 0)
-		locks->paths[locks->count++] = copy;
-	else
-		free(copy);
+	note_made(locks, copy, error);
 	return error == -ENOMEM ? error : 0;
 }
 
@@ -176,6 +195,94 @@ bool git_locks_has(const struct git_locks *locks, const char *path)
 		       is_own(locks, directory, name);
 	places_close(&places);
 	return is_left;
+}
+
+/* ---- hg's locks ---- */
+
+/* What hg calls this host, as its symbolic links name it before a colon and a process. */
+static bool read_host(char *ret_host, size_t capacity)
+{
+	struct stat namespace;
+	char name[HOST_NAME_MAX + 1];
+
+	if (gethostname(name, sizeof(name)) < 0)
+		return false;
+	name[sizeof(name) - 1] = '\0';
+	return stat("/proc/self/ns/pid", &namespace) == 0
+		       ? snprintf(ret_host, capacity, "%s/%llx:", name,
+				  (unsigned long long)namespace.st_ino) < (int)capacity
+		       : snprintf(ret_host, capacity, "%s:", name) < (int)capacity;
+}
+
+/* Is it of a process of this host that has ended?  hg removes such a lock, too. */
+static bool is_forsaken(int directory, const char *name)
+{
+	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES];
+	ssize_t length = readlinkat(directory, name, text, sizeof(text) - 1);
+
+	if (length <= 0 || !read_host(host, sizeof(host)))
+		return false;
+	text[length] = '\0';
+	size_t bytes = strlen(host);
+	long pid = strncmp(text, host, bytes) == 0 ? strtol(text + bytes, NULL, 10) : 0;
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+bool git_locks_has_other(const struct git_locks *locks, const char *path)
+{
+	struct places places;
+	struct pack_state state;
+	const char *name;
+	int directory;
+
+	if ((locks && holds(locks, path)) || places_open(&places) < 0)
+		return false;
+	bool is_held = place_of(&places, path, &directory, &name) == 0 &&
+		       place_inspect(directory, name, &state) == 0 && !is_forsaken(directory, name);
+	places_close(&places);
+	return is_held;
+}
+
+static int make_link(struct locking *locking, const char *path)
+{
+	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES], *copy;
+	const char *name;
+	int directory, error = prepare(locking->locks, path, &copy);
+
+	if (error < 0)
+		return error;
+	error = place_of(&locking->places, path, &directory, &name);
+	if (error == 0 &&
+	    (!read_host(host, sizeof(host)) ||
+	     snprintf(text, sizeof(text), "%s%ld", host, (long)getpid()) >= (int)sizeof(text)))
+		error = -ENAMETOOLONG;
+	if (error == 0 && symlinkat(text, directory, name) < 0)
+		error = -errno;
+	if (error == -EEXIST && is_forsaken(directory, name) && unlinkat(directory, name, 0) == 0)
+		error = symlinkat(text, directory, name) < 0 ? -errno : 0;
+	note_made(locking->locks, copy, error);
+	return error == -ENOMEM ? error : 0;
+}
+
+/* hg's locks are held; of others it is inspected whether they were taken behind the plan. */
+static int lock_other(struct locking *locking, const char *directory)
+{
+	struct git_locks *locks = locking->locks;
+	const char *lock, *name = strrchr(directory, '/');
+	bool is_hg = name && strcmp(name, "/.hg") == 0;
+	char path[PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && (lock = git_find_other_lock(i)); i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", directory, lock) >= (int)sizeof(path) ||
+		    holds(locks, path) || is_planned(locking->plan, path))
+			continue;
+		if (is_hg && i < GIT_FIND_HG_LOCKS)
+			error = make_link(locking, path);
+		if (git_locks_has_other(locks, path))
+			locks->is_late = true;
+	}
+	return error;
 }
 
 /* ---- what is locked ---- */
@@ -218,13 +325,17 @@ static int lock_item(struct locking *locking, const char *path)
 	enum git_class class = class_of(locking, path);
 	size_t worktree = git_find_worktree(length && path[length] ? path + length + 1 : "");
 
-	if ((class != GIT_STATE && class != GIT_LOG) || length + worktree + 1 >= sizeof(directory))
+	if ((class != GIT_STATE && class != GIT_LOG && class != GIT_OTHER) ||
+	    length + worktree + 1 >= sizeof(directory))
 		return 0;
+	worktree = class == GIT_OTHER ? 0 : worktree;
 	memcpy(directory, path, length + worktree);
 	directory[length + worktree] = '\0';
 	if (strcmp(directory, locking->last) == 0)
 		return 0;
 	strcpy(locking->last, directory);
+	if (class == GIT_OTHER)
+		return lock_other(locking, directory);
 	/* A worktree has the branches of its repository. */
 	int error = worktree ? lock_directory(locking, directory, true) : 0;
 	directory[length] = '\0';

@@ -1,6 +1,7 @@
 /*
  * The lock files that git programs respect, held while a plan changes git's state: HEAD.lock, index.lock and
- * packed-refs.lock of a git directory, HEAD.lock and index.lock of a worktree's.
+ * packed-refs.lock of a git directory, HEAD.lock and index.lock of a worktree's; and the symbolic links that lock a
+ * repository of hg.
  */
 #ifndef SEEN_CLI_GIT_LOCK_H
 #define SEEN_CLI_GIT_LOCK_H
@@ -35,5 +36,9 @@ void git_locks_release(struct git_locks *locks);
 /* git_locks_has(): is a path one of them, or was left by an undo that was killed, to be taken over?  locks: may be
  * NULL. */
 bool git_locks_has(const struct git_locks *locks, const char *path);
+
+/* git_locks_has_other(): is another program's lock at a path, of another version control system?  One of hg's is
+ * none whose process has ended.  locks: of the undo itself; may be NULL. */
+bool git_locks_has_other(const struct git_locks *locks, const char *path);
 
 #endif

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/base/argument.h"
 #include "cli/undo/file_history.h"
 #include "cli/undo/git_index.h"
+#include "cli/undo/git_lock.h"
 #include "cli/undo/git_unit.h"
 #include "cli/undo/schedule_find.h"
 
@@ -120,15 +122,40 @@ static void judge_made(struct making *making, const struct git_unit *unit)
 		*fate = FATE_LEFT + SCHEDULE_EXTERNAL;
 }
 
+/* ---- directories that come and go ---- */
+
+/* git makes a directory of refs, logs or objects for what is to be in it, and removes an empty one: a person's git
+ * may have done so behind the session's, and changed nothing by that. */
+static void judge_directory(struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	const struct tree_entry *was = &change->before, *now = &change->after;
+	const struct git_unit *unit = git_unit_of(making, index);
+	unsigned char *fate = &making->fates[index];
+	enum git_class class = making->git->classes[index];
+	char head[PATH_MAX];
+
+	if (*fate != FATE_LEFT + SCHEDULE_EXTERNAL || !was->known ||
+	    (class != GIT_STATE && class != GIT_LOG && class != GIT_OBJECT) || change->moved_from ||
+	    change->moved_to ||
+	    snprintf(head, sizeof(head), "%s/HEAD", unit->disk) >= (int)sizeof(head) ||
+	    access(head, F_OK) < 0)
+		return;
+	if (was->exists && S_ISDIR(was->mode) && !now->exists)
+		*fate = FATE_OPEN;
+	else if (!was->exists && now->exists && S_ISDIR(now->mode))
+		*fate = FATE_APART;
+}
+
 /* ---- another program's locks ---- */
 
 /* Does another program hold a lock of another version control system?  It may do so for long: hg does
  * while a person writes the message. */
 static bool is_locked(const struct making *making, const struct git_unit *unit)
 {
+	const struct git_locks *own = making->options->locks;
 	char path[PATH_MAX];
 	const char *lock;
-	struct stat stat;
 	bool is = false;
 
 	for (size_t i = 0; !is && (lock = git_find_other_lock(i)); i++) {
@@ -137,10 +164,11 @@ static bool is_locked(const struct making *making, const struct git_unit *unit)
 			continue;
 		const struct tree_change *change = making_find(making, path);
 		if (change)
-			is = change->after.exists && change->left == TREE_CHANGED_SINCE;
+			is = change->after.exists && change->left == TREE_CHANGED_SINCE &&
+			     git_locks_has_other(own, path);
 		else if (snprintf(path, sizeof(path), "%s/%s", unit->disk, lock) <
 			 (int)sizeof(path))
-			is = lstat(path, &stat) == 0;
+			is = git_locks_has_other(own, path);
 	}
 	return is;
 }
@@ -193,6 +221,24 @@ static bool has_entries(struct git_objects *objects, const char *bytes, size_t s
 	return has;
 }
 
+/* Will the part be there that a split index shares with others?  It lies beside it. */
+static bool has_shared(const struct making *making, const struct git_unit *unit, const char *below,
+		       const char *bytes, size_t size)
+{
+	unsigned char oid[GIT_OID_BYTES_MAX];
+	char name[PATH_MAX], *shared = NULL;
+	size_t oid_bytes = git_index_shared(bytes, size, oid), shared_size;
+	int length = snprintf(name, sizeof(name), "%.*ssharedindex.", (int)git_find_worktree(below),
+			      below);
+
+	for (size_t i = 0; i < oid_bytes && length < (int)sizeof(name); i++)
+		length += snprintf(name + length, sizeof(name) - (size_t)length, "%02x", oid[i]);
+	bool has = !oid_bytes || length >= (int)sizeof(name) ||
+		   git_unit_read(making, unit, GIT_WANTED, name, &shared, &shared_size) != -ENOENT;
+	free(shared);
+	return has;
+}
+
 /* What ORIG_HEAD and its like name git itself removes: the object may have been gone before. */
 static bool names_objects(const char *below)
 {
@@ -201,26 +247,31 @@ static bool names_objects(const char *below)
 	return strncmp(name, "refs/", 5) == 0 || strcmp(name, "HEAD") == 0;
 }
 
-/* Does all exist that a file of git's state names? */
-static bool has_all(const struct making *making, struct git_objects *objects,
-		    const struct tree_change *change, const char *below)
+/* Whether all exists that a file of git's state names: FATE_OPEN, or why it is left. */
+static unsigned fate_by_names(const struct making *making, const struct git_unit *unit,
+			      struct git_objects *objects, const struct tree_change *change,
+			      const char *below)
 {
 	char *text = NULL;
 	size_t size = 0;
-	bool has = true, is_stash = strcmp(below, "logs/refs/stash") == 0;
+	bool has = true, has_part = true, is_stash = strcmp(below, "logs/refs/stash") == 0;
 
 	if (!S_ISREG(change->before.mode) ||
 	    !(is_stash || is_index(below) || strcmp(below, "packed-refs") == 0 ||
 	      names_objects(below)))
-		return true;
+		return FATE_OPEN;
 	if (tree_entry_read(making->records, &change->before, INDEX_BYTES_MAX, &text, &size) < 0)
-		return false;
-	if (is_index(below))
+		return FATE_LEFT + SCHEDULE_NO_OBJECTS;
+	if (is_index(below)) {
 		has = has_entries(objects, text, size);
-	else
+		has_part = has_shared(making, unit, below, text, size);
+	} else {
 		has = has_lines(objects, text, size, is_stash);
+	}
 	free(text);
-	return has;
+	return !has_part ? FATE_LEFT + SCHEDULE_NO_SHARED
+	       : !has    ? FATE_LEFT + SCHEDULE_NO_OBJECTS
+			 : FATE_OPEN;
 }
 
 static bool is_head_of(const struct making *making, const struct git_unit *unit, const char *head,
@@ -277,11 +328,12 @@ static int judge_objects(struct making *making, struct git_unit *unit, size_t in
 
 	if (!objects)
 		return -ENOMEM;
-	if (has_all(making, objects, change, below))
-		return 0;
+	unsigned fate = fate_by_names(making, unit, objects, change, below);
 	bool is_alone = strncmp(below, "refs/", 5) == 0 && strcmp(below, "refs/stash") != 0 &&
 			!is_checked_out(making, unit, below);
-	making->fates[index] = FATE_LEFT + (is_alone ? SCHEDULE_NO_OBJECT : SCHEDULE_NO_OBJECTS);
+	making->fates[index] = (unsigned char)(fate != FATE_OPEN && is_alone
+						       ? FATE_LEFT + SCHEDULE_NO_OBJECT
+						       : fate);
 	return 0;
 }
 
@@ -332,6 +384,8 @@ int git_state_judge(struct making *making)
 			making->fates[i] = making_is_sound(making, &change->before)
 						   ? FATE_OPEN
 						   : FATE_LEFT + SCHEDULE_DAMAGED;
+		if (unit)
+			judge_directory(making, i);
 		judge_staying(making, i);
 	}
 	for (size_t i = 0; error == 0 && i < making->git->count; i++) {
@@ -371,8 +425,19 @@ static bool leaves_all(const struct making *making, size_t index)
 	       !is_apart(making, index);
 }
 
+/* Are the refs of one, by a symbolic link, those of the other? */
+static bool shares_refs(const struct git_unit *unit, const struct git_unit *other)
+{
+	char path[PATH_MAX], refs[PATH_MAX];
+	size_t length = strlen(other->disk);
+
+	return snprintf(path, sizeof(path), "%s/refs", unit->disk) < (int)sizeof(path) &&
+	       realpath(path, refs) && strncmp(refs, other->disk, length) == 0 &&
+	       strcmp(refs + length, "/refs") == 0;
+}
+
 /* Is one left because the other is?  What the session made in a repository that it made: a submodule's, for
- * example; and the git directory in one of another version control system, as in .jj, goes with that. */
+ * example; the git directory in one of another version control system, as in .jj, goes with that; and HEAD goes with its refs. */
 static bool goes_with(const struct git_unit *unit, const struct git_unit *other)
 {
 	if (unit == other || !other->is_left)
@@ -380,7 +445,8 @@ static bool goes_with(const struct git_unit *unit, const struct git_unit *other)
 	bool is_below = argument_is_below(unit->directory, other->directory);
 	bool is_above = argument_is_below(other->directory, unit->directory);
 	return (is_below && unit->is_made && other->is_made) ||
-	       ((is_below || is_above) && (unit->is_other || other->is_other));
+	       ((is_below || is_above) && (unit->is_other || other->is_other)) ||
+	       shares_refs(unit, other) || shares_refs(other, unit);
 }
 
 static void spread_to_units(struct git_units *units)

@@ -15,6 +15,7 @@ enum schedule_reason {
 	SCHEDULE_OCCUPIED,   /* what was renamed cannot go back: something else is there */
 	SCHEDULE_NO_OBJECT,  /* a ref that stands for itself: its object is gone */
 	SCHEDULE_NO_OBJECTS, /* an object is gone that git's state names */
+	SCHEDULE_NO_SHARED,  /* the shared part of a split index is gone */
 	SCHEDULE_UNIT,       /* another part of the repository's state is left */
 };
 

@@ -45,6 +45,8 @@ static const char *reason_of(const struct schedule_left *left)
 	case SCHEDULE_NO_OBJECT:
 	case SCHEDULE_NO_OBJECTS:
 		return "a git object that it names is gone";
+	case SCHEDULE_NO_SHARED:
+		return "the shared part that this split index names is gone";
 	case SCHEDULE_UNIT:
 		return "the repository's state comes back as a whole, and another part of it is "
 		       "left";
@@ -113,6 +115,19 @@ static const char *worktree_text(bool is_gone)
 		       : "a worktree outside the workspace: its files stay as they are";
 }
 
+static const char ABOVE[] =
+	"outside the workspace: what changed in it since the session began stays";
+
+bool undo_report_above(const struct undo_run *run)
+{
+	char directory[PATH_MAX];
+	bool is_above = undo_worktree_above(run, directory);
+
+	if (is_above)
+		message("%s: %s", directory, ABOVE);
+	return is_above;
+}
+
 static void report_worktrees(const struct undo_run *run)
 {
 	char directory[PATH_MAX];
@@ -122,7 +137,7 @@ static void report_worktrees(const struct undo_run *run)
 		message("%s: %s", directory, worktree_text(is_gone));
 }
 
-void undo_report_left(const struct undo_run *run)
+bool undo_report_left(const struct undo_run *run)
 {
 	const struct schedule_report *report = &run->report;
 
@@ -130,6 +145,7 @@ void undo_report_left(const struct undo_run *run)
 	if (report->left_count > LEFT_SHOWN_MAX)
 		message("and %zu more; --json lists all", report->left_count - LEFT_SHOWN_MAX);
 	report_worktrees(run);
+	bool is_above = undo_report_above(run);
 	report_excluded(run);
 	if (run->records.damaged)
 		message("%llu undo records of this session are damaged: what they held is not "
@@ -143,6 +159,7 @@ void undo_report_lacking(const struct undo_run *run)
 	if (run->records.dropped_parts)
 		message("the oldest undo records went for want of room ([undo] max_bytes)");
 	undo_report_unrecorded(run);
+	return is_above;
 }
 
 static const char *verb_of(enum schedule_verb verb, bool done)
@@ -208,6 +225,10 @@ void undo_report_plan(const struct undo_run *run, FILE *file)
 	for (size_t at = 0; undo_worktree_next(run, &at, directory, &is_gone);) {
 		print_path(run, directory, file);
 		(void)fprintf(file, ": %s\n", worktree_text(is_gone));
+	}
+	if (undo_worktree_above(run, directory)) {
+		print_path(run, directory, file);
+		(void)fprintf(file, ": %s\n", ABOVE);
 	}
 	for (size_t i = 0; i < run->report.line_count; i++)
 		print_line(run, &run->report.lines[i], false, file);
@@ -342,6 +363,7 @@ int undo_report_code(const struct undo_run *run, const struct apply_result *resu
 		case SCHEDULE_DAMAGED:
 		case SCHEDULE_NO_OBJECT:
 		case SCHEDULE_NO_OBJECTS:
+		case SCHEDULE_NO_SHARED:
 			partly = true;
 			break;
 		case SCHEDULE_UNIT: /* the other part tells */
@@ -410,10 +432,13 @@ static json_t *left_json(const struct undo_run *run, const struct apply_result *
 		[SCHEDULE_LOST] = "lost",         [SCHEDULE_DAMAGED] = "damaged",
 		[SCHEDULE_OCCUPIED] = "occupied", [SCHEDULE_NO_OBJECT] = "object",
 		[SCHEDULE_NO_OBJECTS] = "object", [SCHEDULE_UNIT] = "git",
-		[SCHEDULE_OWNER] = "owner",
+		[SCHEDULE_OWNER] = "owner",       [SCHEDULE_NO_SHARED] = "object",
 	};
 	json_t *array = json_array();
+	char directory[PATH_MAX];
 
+	if (undo_worktree_above(run, directory))
+		add_left(array, run, directory, "outside", ABOVE);
 	for (size_t i = 0; i < run->report.left_count; i++)
 		add_left(array, run, run->report.left[i].path, KINDS[run->report.left[i].reason],
 			 reason_of(&run->report.left[i]));

@@ -87,6 +87,7 @@ static int no_step(const struct undo_run *run, bool is_stepless)
 	else
 		message("nothing to undo: no step of session %s changed %s", run->session.name,
 			run->request->paths ? "that" : "anything that is not undone");
+	(void)undo_report_above(run);
 	undo_report_unrecorded(run);
 	return run->unrecorded ? EXIT_CODE_PARTLY : EXIT_CODE_NOTHING;
 }
@@ -467,7 +468,7 @@ static int act(struct undo_run *run)
 		code = lock_and_plan(run);
 	if (code != EXIT_CODE_OK)
 		return code;
-	undo_report_left(run);
+	bool is_above = undo_report_left(run);
 	if (request->dry_run)
 		return report(run, NULL);
 	if (run->schedule.count)
@@ -476,8 +477,9 @@ static int act(struct undo_run *run)
 		note_left(run);
 	code = undo_report_code(run, NULL);
 	if (!run->report.left_count && code == EXIT_CODE_OK)
-		message("nothing to %s: all is as it was",
-			request->kind == OPERATION_REDO ? "redo" : "undo");
+		message("nothing to %s: all%s is as it was",
+			request->kind == OPERATION_REDO ? "redo" : "undo",
+			is_above ? " that is on record" : "");
 	if (request->json && undo_report_json(run, NULL) != EXIT_CODE_OK)
 		return EXIT_CODE_OUTPUT;
 	return code == EXIT_CODE_OK ? EXIT_CODE_NOTHING : code;
@@ -574,6 +576,7 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 			message("session %s keeps nothing for undo: [undo] enable was off, nothing "
 				"was changed, or nothing could be kept",
 				run->session.name);
+			(void)undo_report_above(run);
 			code = EXIT_CODE_NOTHING;
 		} else {
 			code = error < 0 ? failed(run, error) : read_and_act(run);

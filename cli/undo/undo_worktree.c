@@ -1,4 +1,4 @@
-/* Worktrees outside the workspace: see undo_worktree.h. */
+/* What of git lies outside the workspace: see undo_worktree.h. */
 #include "cli/undo/undo_worktree.h"
 
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/base/argument.h"
+#include "cli/session/git_directory.h"
 #include "cli/undo/tree_entry.h"
 
 /* worktrees/NAME/gitdir of a git directory names the worktree's `.git`. */
@@ -59,4 +60,20 @@ bool undo_worktree_next(const struct undo_run *run, size_t *at, char *ret_direct
 		return true;
 	}
 	return false;
+}
+
+bool undo_worktree_above(const struct undo_run *run, char *ret_directory)
+{
+	struct git_directory_above above;
+	const struct steps *steps = &run->session.steps;
+	uint64_t since_ns = steps->count         ? steps->steps[0].begin_ns
+			    : run->records.count ? run->records.records[0].time_ns
+						 : INT64_MAX;
+
+	if (run->request->kind != OPERATION_UNDO ||
+	    !git_directory_above(run->session.workspace, &above) ||
+	    !git_directory_changed(&above, (int64_t)since_ns))
+		return false;
+	strcpy(ret_directory, above.own);
+	return true;
 }

@@ -1,5 +1,6 @@
-/* Worktrees of git outside the workspace, of which an undo brings back, or takes away, what their repository has
- * of them: nothing keeps their files. */
+/* What of git lies outside the workspace: the files of worktrees, of which an undo brings back, or takes away, what
+ * their repository has of them; and the git directory of a repository that begins above the workspace.  Nothing
+ * keeps these. */
 #ifndef SEEN_CLI_UNDO_WORKTREE_H
 #define SEEN_CLI_UNDO_WORKTREE_H
 
@@ -15,5 +16,9 @@
  * Returns false behind the last one. */
 bool undo_worktree_next(const struct undo_run *run, size_t *at, char *ret_directory,
 			bool *ret_is_gone);
+
+/* undo_worktree_above(): the git directory above the workspace, if its state changed since the session began.
+ * Of an undo.  ret_directory: PATH_MAX. */
+bool undo_worktree_above(const struct undo_run *run, char *ret_directory);
 
 #endif

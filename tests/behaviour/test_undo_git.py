@@ -220,7 +220,7 @@ class Unit(GitCase):
         self.git("git config core.splitIndex true; git update-index --split-index")
         self.run_steps("touch .git/sharedindex.*; git config core.splitIndex false; git update-index --no-split-index; git checkout -q side")
         self.git("rm .git/sharedindex.*")
-        self.assertIn((".git/index", "git"), self.left("--all"))
+        self.assertIn((".git/index", "object"), self.left("--all"))
         self.seen(8, "undo", "--all")
         self.assertEqual(self.git("git symbolic-ref HEAD; git status --porcelain"), "refs/heads/side\n M a\n D s\n")
 

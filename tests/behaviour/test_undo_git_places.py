@@ -1,0 +1,123 @@
+"""git's state that lies elsewhere, and what a person's git makes and removes there by itself."""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+from harness import SEEN, short_form_by, wait_until
+from test_undo_git import GitCase
+
+OUTSIDE = "seen: %s: outside the workspace: what changed in it since the session began stays\n"
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+@short_form_by("preload")
+class Elsewhere(GitCase):
+    def test_above_the_workspace_it_stays_and_is_named(self):
+        """The workspace is a directory of a larger repository."""
+        self.git("mv .git ..; rm s; git -C .. add workspace; git commit -qm moved")
+        above = OUTSIDE % os.path.join(self.session.directory, ".git")
+        self.run_steps("echo 3 > a")
+        self.assertEqual(self.seen(0, "undo", "--all", "--dry-run"), "")
+        self.assertEqual(self.seen(0, "undo", "--all"), "")
+        self.assertIn("all is as it was", self.seen(1, "undo", "--all"))
+        for command in ("git commit -q --allow-empty -m three", "git branch new", "git rm -q --cached k; git pack-refs --all"):
+            self.session.name = "test%d" % len(command)
+            self.run_steps("echo 3 > a", command)
+            self.assertEqual(self.seen(0, "undo", "--all", "--dry-run"), above, command)
+            self.assertIn((os.path.join(self.session.directory, ".git"), "outside"), self.left("--all"))
+            self.assertEqual(self.seen(0, "undo", "--all"), above, command)
+            self.assertEqual(self.session.read("a"), b"2\n")
+            self.assertEqual(self.seen(1, "undo", "--all"), above + "seen: nothing to undo: all that is on record is as it was\n")
+            self.assertEqual(self.seen(0, "redo"), "")
+            self.session.write("a", b"2\n")
+
+    def test_above_the_workspace_where_nothing_else_was_changed(self):
+        self.git("mv .git ..; git -C .. add workspace; git commit -qm moved")
+        self.run_steps("git commit -q --allow-empty -m three")
+        for words in ("--all",), ("--last",):
+            self.assertIn(OUTSIDE % os.path.join(self.session.directory, ".git"), self.seen(1, "undo", *words))
+
+    def test_by_a_symbolic_link_it_comes_back(self):
+        """All of it, or its refs and what belongs to them."""
+        there = os.path.join(self.session.directory, "there")
+        for move in ("mv .git ../there; ln -s ../there .git",
+                     "mkdir .git.new; cp -r .git/HEAD .git/index .git.new; for n in config refs logs objects packed-refs info hooks; do ln -s ../../there/$n .git.new/$n; done; "
+                     "rm .git; mv .git.new .git"):
+            self.git(move)
+            before = self.head(), self.git("git for-each-ref; git stash list; git log --format=%s")
+            self.run_steps("echo 3 > a; git commit -qam three; git branch -D side; git checkout -q -b new")
+            self.assertTrue(os.path.exists(os.path.join(there, "refs/heads/new")))
+            self.seen(0, "undo", "--all")
+            self.assertEqual((self.head(), self.git("git for-each-ref; git stash list; git log --format=%s")), before)
+            self.seen(0, "redo")
+            self.assertEqual(self.git("git symbolic-ref HEAD; git log -1 --format=%s"), "refs/heads/new\nthree\n")
+            self.seen(0, "undo", "--last")
+        # HEAD goes with its refs.
+        self.run_steps("git commit -q --allow-empty -m three; git checkout -q side")
+        self.git("git update-ref refs/heads/main side~1")
+        self.seen(12, "undo", "--last")
+        self.assertEqual(self.git("git symbolic-ref HEAD; git status --porcelain"), "refs/heads/side\n M a\n D s\n")
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+@short_form_by("preload")
+class ByItself(GitCase):
+    def test_a_directory_of_refs_that_a_persons_git_removed(self):
+        self.git("git branch directory/old; git branch other/old")
+        before = self.head(), self.git("git for-each-ref")
+        self.run_steps("git branch -D directory/old; mkdir .git/refs/heads/directory; git commit -q --allow-empty -m three; git checkout -q side")
+        self.git("rmdir .git/refs/heads/directory")
+        self.assertEqual(self.left("--all"), set())
+        self.seen(0, "undo", "--all")
+        self.assertEqual((self.head(), self.git("git for-each-ref")), before)
+
+    def test_a_directory_of_refs_that_a_persons_git_made(self):
+        before = self.head()
+        self.run_steps("git branch directory/new; git branch -D directory/new; git checkout -q side")
+        self.assertFalse(os.path.exists(self.session.path(".git/refs/heads/directory")))
+        self.git("git branch directory/mine")
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.head(), before)
+        self.assertIn("directory/mine", self.git("git branch"))
+
+    def test_a_split_index_whose_shared_part_the_session_never_had(self):
+        self.git("git config core.splitIndex true; git update-index --split-index")
+        self.run_steps("rm .git/index; git config core.splitIndex false; git read-tree side; git symbolic-ref HEAD refs/heads/side")
+        shared = glob.glob(self.session.path(".git/sharedindex.*"))
+        for path in shared:
+            os.rename(path, os.path.join(self.session.directory, os.path.basename(path)))
+        self.assertEqual({kind for path, kind in self.left("--all") if path == ".git/index"}, {"object"})
+        self.assertIn(".git/index is left as it is: the shared part that this split index names is gone", self.seen(8, "undo", "--all"))
+        self.assertEqual(self.git("git symbolic-ref HEAD"), "refs/heads/side\n")
+        for path in shared:
+            os.rename(os.path.join(self.session.directory, os.path.basename(path)), path)
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git("git symbolic-ref HEAD; git status --porcelain"), "refs/heads/main\n")
+
+
+@short_form_by("preload")
+class OtherLocks(GitCase):
+    def test_the_locks_of_hg_are_held(self):
+        self.git("mkdir -p .hg/store; echo 1 | tee .hg/dirstate .hg/store/a")
+        locks = [self.session.path(".hg/wlock"), self.session.path(".hg/store/lock")]
+        self.run_steps("for i in $(seq 1500); do echo $i > f$i; done; echo 2 | tee .hg/dirstate .hg/store/a", "rm -f f*")
+        undo = subprocess.Popen([SEEN, "undo", "--all", "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(lambda: os.path.lexists(locks[1]) or undo.poll() is not None)
+        undo.send_signal(signal.SIGSTOP)
+        for lock in locks:
+            self.assertRegex(os.readlink(lock), r"^%s/[0-9a-f]+:%d$" % (re.escape(os.uname().nodename), undo.pid))
+        undo.kill()
+        undo.wait()
+        # hg itself removes the lock of a process that has ended; so does the next undo.
+        self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
+        self.session.seen("undo", "--all", "--session", self.session.name, check=False)
+        self.assertEqual(self.git("cat .hg/dirstate .hg/store/a; ls -A .hg .hg/store"), "1\n1\n.hg:\ndirstate\nstore\n\n.hg/store:\na\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

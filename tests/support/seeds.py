@@ -1,0 +1,39 @@
+"""Random sessions by their seeds, on several processors, until enough was done."""
+import concurrent.futures
+import os
+import sys
+import time
+
+def attempt(session, run):
+    """Runs it and closes the session.  Returns what went wrong, or None; with SEEN_UNDO_KEEP the directory of a session that failed stays."""
+    failure = None
+    try:
+        run()
+    except Exception as error:  # the test shows it, and goes on
+        failure = "%s: %s: %s" % (session.directory, type(error).__name__, error)
+    if not failure or "SEEN_UNDO_KEEP" not in os.environ:
+        session.close()
+    return failure
+
+
+def run_seeds(run_seed, names, wanted, first, workers):
+    """Seeds from the first one on, until the first of the counts adds up to `wanted`.  run_seed(seed): (counts in the order of names, what went wrong or None).
+
+    Prints the totals behind each.  Returns what went wrong."""
+    totals, failed, began, seed = [0] * len(names), [], time.monotonic(), first
+    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
+        running = set()
+        while running or totals[0] < wanted:
+            while totals[0] < wanted and len(running) < workers:
+                running.add(pool.submit(run_seed, seed))
+                seed += 1
+            ended, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for one in ended:
+                counts, failure = one.result()
+                totals = [total + count for total, count in zip(totals, counts)]
+                if failure:
+                    failed.append(failure)
+                    print(failure, file=sys.stderr, flush=True)
+            print("%s in %d s, %d failed, seeds below %d" % (", ".join("%d %s" % pair for pair in zip(totals, names)), time.monotonic() - began, len(failed), seed),
+                  file=sys.stderr, flush=True)
+    return failed
