@@ -17,14 +17,16 @@ def attempt(session, run):
 
 
 def run_seeds(run_seed, names, wanted, first, workers):
-    """Seeds from the first one on, until the first of the counts adds up to `wanted`.  run_seed(seed): (counts in the order of names, what went wrong or None).
+    """Seeds from the first one on, until the first of the counts adds up to `wanted`, or for SEEN_UNDO_SECONDS.  run_seed(seed): (counts in the order of
+    names, what went wrong or None).
 
     Prints the totals behind each.  Returns what went wrong."""
     totals, failed, began, seed = [0] * len(names), [], time.monotonic(), first
+    seconds = float(os.environ.get("SEEN_UNDO_SECONDS", "inf"))
     with concurrent.futures.ProcessPoolExecutor(workers) as pool:
         running = set()
-        while running or totals[0] < wanted:
-            while totals[0] < wanted and len(running) < workers:
+        while running or (totals[0] < wanted and time.monotonic() - began < seconds):
+            while totals[0] < wanted and time.monotonic() - began < seconds and len(running) < workers:
                 running.add(pool.submit(run_seed, seed))
                 seed += 1
             ended, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
