@@ -10,7 +10,7 @@ import unittest
 from harness import SEEN, short_form_by, wait_until
 from test_undo_git import GitCase
 
-OUTSIDE = "seen: %s: outside the workspace: what changed in it since the session began stays\n"
+ABOVE = "seen: %s: outside the workspace: what changed in it since the session began stays\n"
 
 
 @unittest.skipUnless(shutil.which("git"), "needs git")
@@ -19,7 +19,7 @@ class Elsewhere(GitCase):
     def test_above_the_workspace_it_stays_and_is_named(self):
         """The workspace is a directory of a larger repository."""
         self.git("mv .git ..; rm s; git -C .. add workspace; git commit -qm moved")
-        above = OUTSIDE % os.path.join(self.session.directory, ".git")
+        above = ABOVE % os.path.join(self.session.directory, ".git")
         self.run_steps("echo 3 > a")
         self.assertEqual(self.seen(0, "undo", "--all", "--dry-run"), "")
         self.assertEqual(self.seen(0, "undo", "--all"), "")
@@ -39,7 +39,7 @@ class Elsewhere(GitCase):
         self.git("mv .git ..; git -C .. add workspace; git commit -qm moved")
         self.run_steps("git commit -q --allow-empty -m three")
         for words in ("--all",), ("--last",):
-            self.assertIn(OUTSIDE % os.path.join(self.session.directory, ".git"), self.seen(1, "undo", *words))
+            self.assertIn(ABOVE % os.path.join(self.session.directory, ".git"), self.seen(1, "undo", *words))
 
     def test_by_a_symbolic_link_it_comes_back(self):
         """All of it, or its refs and what belongs to them."""
