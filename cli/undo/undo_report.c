@@ -152,6 +152,7 @@ bool undo_report_left(const struct undo_run *run)
 			"known",
 			(unsigned long long)run->records.damaged);
 	undo_report_lacking(run);
+	return is_above;
 }
 
 void undo_report_lacking(const struct undo_run *run)
@@ -159,7 +160,6 @@ void undo_report_lacking(const struct undo_run *run)
 	if (run->records.dropped_parts)
 		message("the oldest undo records went for want of room ([undo] max_bytes)");
 	undo_report_unrecorded(run);
-	return is_above;
 }
 
 static const char *verb_of(enum schedule_verb verb, bool done)
