@@ -115,14 +115,16 @@ static struct pack_state state_at(const char *path)
 	return path ? kept_call_state(&name) : (struct pack_state){ .ino = 0 };
 }
 
+/* Another call may have made or changed the file meanwhile.  has_ended: its thread went on. */
 static enum ending ending_of_open(const struct supervision *supervision,
-				  const struct target *target, const struct kept_call *kept)
+				  const struct target *target, const struct kept_call *kept,
+				  bool has_ended)
 {
 	struct pack_state now = state_at(kept->path);
 
-	if (!kept->was.ino)
-		return now.ino ? ENDING_MADE : ENDING_NOT_SHOWN;
-	if (!is_unchanged(&now, &kept->was))
+	if (!kept->was.ino && !now.ino)
+		return ENDING_NOT_SHOWN;
+	if (has_ended && (!kept->was.ino || !is_unchanged(&now, &kept->was)))
 		return ENDING_MADE;
 	if (!written_is_open(supervision->segment, kept->path))
 		return ENDING_MADE; /* and closed again */
@@ -141,13 +143,13 @@ static enum ending ending_of_truncate(const struct kept_call *kept, const struct
 }
 
 static enum ending ending_of(const struct supervision *supervision, const struct target *target,
-			     const struct kept_call *kept)
+			     const struct kept_call *kept, bool has_ended)
 {
 	struct pack_state now = state_at(kept->path);
 
 	switch (kept->call.operation) {
 	case OPERATION_OPEN:
-		return ending_of_open(supervision, target, kept);
+		return ending_of_open(supervision, target, kept, has_ended);
 	case OPERATION_DELETE:
 	case OPERATION_REMOVE_DIRECTORY:
 		return is_same(&now, &kept->was) ? ENDING_NOT_SHOWN : ENDING_MADE;
@@ -242,9 +244,9 @@ void kept_call_complete(const struct supervision *supervision, struct target *ta
 		return;
 	for (struct kept_call **at = &target->kept; *at;) {
 		struct kept_call *kept = *at;
-		bool is_sure = !tid || tid == kept->tid;
-		enum ending ending = ending_of(supervision, target, kept);
-		if (ending != ENDING_MADE && !is_sure) {
+		bool has_ended = !tid || tid == kept->tid;
+		enum ending ending = ending_of(supervision, target, kept, has_ended);
+		if (ending != ENDING_MADE && !has_ended) {
 			at = &kept->next;
 			continue;
 		}

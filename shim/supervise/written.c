@@ -184,12 +184,6 @@ static void record_unknown(const struct segment *segment, const struct written *
 	record(segment, file, &state, false);
 }
 
-static bool is_same(const struct pack_state *a, const struct pack_state *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size_bytes == b->size_bytes &&
-	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
-}
-
 static bool is_open_by_any(const struct written *file, const struct pack_state *state)
 {
 	for (int i = 0; i < OPENERS; i++)
@@ -340,7 +334,7 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 }
 
 /* An open has ended.  Closes of which the kernel made one event are over where nothing has the file open any more. */
-static void complete(const struct segment *segment, struct written *file, bool is_made)
+static void complete(struct written *file)
 {
 	struct pack_state state;
 
@@ -348,12 +342,9 @@ static void complete(const struct segment *segment, struct written *file, bool i
 		file->pending--;
 	if (file->pending || !file->is_unsure)
 		return;
+	if (!state_of(file, &state) || !is_open_by_any(file, &state))
+		file->opens = 0;
 	file->is_unsure = false;
-	if (state_of(file, &state) && is_open_by_any(file, &state))
-		return;
-	file->opens = 0;
-	if (is_made && state_of(file, &state) && !is_same(&state, &file->left))
-		record_left(segment, file, &state);
 }
 
 void written_opens_not(const struct segment *segment, const char *path)
@@ -362,7 +353,7 @@ void written_opens_not(const struct segment *segment, const char *path)
 	read_events(segment);
 	struct written **at = find(path);
 	if (*at)
-		complete(segment, *at, false);
+		complete(*at);
 	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
 		drop(at);
 	(void)pthread_mutex_unlock(&files.lock);
@@ -380,7 +371,7 @@ void written_opened(const struct segment *segment, const char *path, uint64_t in
 			kept_note(segment, kept_key(&state));
 	}
 	if (file)
-		complete(segment, file, true);
+		complete(file);
 	if (file && file->opens && file->watch < 0) { /* its close will not be seen */
 		record_unknown(segment, file);
 		file->opens = 0;

@@ -91,6 +91,15 @@ class Supervised(Case):
         result = self.undo()
         self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
 
+    def test_two_open_a_file_and_one_is_late(self):
+        """It has little of the processor: the other one has made, written and closed the file before it gets to open it."""
+        before = tree(self.work)
+        self.run_in("for i in 1 2 3 4; do while [ ! -e ../stop ]; do :; done & done; for i in $(seq 10); do nice -n 19 %s sh -c 'echo c >> new'$i & "
+                    "p=$!; sleep 0.01; echo a >> new$i; wait $p; done; : > ../stop; wait" % BUSYBOX)
+        self.assertEqual({path.read_bytes() for path in self.work.glob("new*")} - {b"a\nc\n", b"c\na\n"}, set())
+        result = self.undo()
+        self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+
     def test_exchanged_while_open(self):
         """The close of a file is reported by the name that it has then."""
         before = tree(self.work)
