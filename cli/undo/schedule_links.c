@@ -12,6 +12,7 @@
 #include "cli/undo/schedule_adjust.h"
 #include "cli/undo/schedule_find.h"
 #include "cli/undo/tree_walk.h"
+#include "tracker/content/pack_name.h"
 
 static int by_inode(const void *a, const void *b)
 {
@@ -166,6 +167,7 @@ static int search_below(struct making *making, const struct tree_entry *const *w
 {
 	char root[PACK_PATH_BYTES_MAX + 1];
 	char *roots[] = { root, NULL };
+	uint32_t part;
 	int error = 0;
 
 	if (strlen(directory) >= sizeof(root))
@@ -179,6 +181,9 @@ static int search_below(struct making *making, const struct tree_entry *const *w
 						       : NULL;
 		if (one)
 			error = add_found(making, entry->fts_path, one);
+		else if (entry->fts_info == FTS_D && pack_is_files_name(entry->fts_name, &part))
+			/* a store may have links to the very file: a home directory has it below it */
+			(void)fts_set(fts, entry, FTS_SKIP);
 	}
 	if (fts)
 		(void)fts_close(fts);

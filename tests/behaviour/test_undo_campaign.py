@@ -236,6 +236,23 @@ class Found(unittest.TestCase):
         self.assertEqual((session.read("a"), session.read("b")), (b"before\nexternal\n", b"before\n"))
         self.assertEqual((result.returncode, result.stderr), (12, b"seen: a is left as it is: an external program changed it since\n"))
 
+    def test_no_name_of_a_file_is_one_that_the_store_has(self):
+        """What was large is kept by a hard link, and the store lies in a workspace that is a home directory."""
+        session = Session()
+        self.addCleanup(session.close)
+        session.environment["XDG_STATE_HOME"] = session.path("state")
+        session.write("a", os.urandom(150000))
+        for name in "bc":
+            os.link(session.path("a"), session.path(name))
+        agent = session.agent()
+        agent.shell("rm a b")
+        agent.close()
+        os.unlink(session.path("c"))
+        result = session.seen("undo", "--all", "--session", session.name, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertTrue(os.path.samefile(session.path("a"), session.path("b")))
+        self.assertEqual(os.stat(session.path("a")).st_nlink, 2)
+
     def test_what_a_directory_took_along_comes_back_with_it(self):
         session = Session()
         self.addCleanup(session.close)
