@@ -154,7 +154,8 @@ static enum unobserved lived_unobserved(struct watch *watch, uint64_t since_ns)
 
 	partly_note(&watch->partly, segment, watch->journal);
 	/* One that lived then may have gone on until it was looked for again. */
-	if (watch->unobserved_ns + UNOBSERVED_MS * MILLISECOND_NS >= since_ns ||
+	if ((watch->unobserved_ns &&
+	     watch->unobserved_ns + UNOBSERVED_MS * MILLISECOND_NS >= since_ns) ||
 	    segment_counter(segment, COUNTER_lost_processes) || guard_lives_unobserved(segment))
 		return UNOBSERVED_YES;
 	/* One that started since then and has ended. */

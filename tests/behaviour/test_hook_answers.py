@@ -1,4 +1,5 @@
 """What hooks answer to the agent's reads and edits by its tools: the hook is run as Claude Code runs it, by a scripted agent."""
+import datetime
 import json
 import os
 import subprocess
@@ -99,6 +100,18 @@ class Answers(Story):
         self.seen("run", "--session", "s", "--via", "preload", "--agent", "stepper.py", *options, "--", "python3", str(self.top / "stepper.py"),
                   str(self.top / "steps"), code=0, **more)
         return json.loads(result.read_text())
+
+
+    def known_author(self, text, session="s"):
+        """A text as it must be: with who changed a file, unless a process took half a second to be observed, which may have been it."""
+        started, slow = {}, False
+        for event in map(json.loads, self.seen("log", "--session", session, "--op", "exec,start", "--json").stdout.splitlines()):
+            time = datetime.datetime.fromisoformat(event["time"][:26])
+            if event["op"] == "exec":
+                started[event["pid"]] = time
+            else:
+                slow |= time - started.get(event["pid"], time) > datetime.timedelta(seconds=0.5)
+        return text.replace(" (by another program)", "") if slow else text
 
 
 class Reads(Answers):

@@ -51,6 +51,16 @@ outside("e", "x\n"); tells()
        "changed since you read them: a (+3 -0, by another program)", None, None, None,
        "changed since you read them: e (by another program)"])
 
+    def test_changed_before_the_watcher_came_to_it(self):
+        """The watcher inspects a file for the first time that no agent read, and that is another already: nobody else can have done it."""
+        names = [f"f{number}" for number in range(12)]
+        texts = self.ask(f"""
+for name in {names}:
+    write(name, 50); tells("use @" + name); outside(name, "x\\n"); subprocess.run(["sleep", "0.1"])
+tells()
+""", "-c", "watch.quiet_ms=1")
+        self.assertEqual(texts, [None, *(self.known_author(f"changed since you read them: {name} (by another program)") for name in names)])
+
     def test_deleted(self):
         self.assertEqual(self.ask(r'''
 write("a", 50); write("b", 50); read("a"); read("b")
@@ -77,8 +87,8 @@ tells()
 out.append(edit("a")); out.append(edit("e"))
 ''')
         self.assertEqual(results[:2], [None, None])
-        # Who did it is reported where every process is observed: not while one was just started.
-        self.assertEqual(results[2].replace(" (by another program)", ""), "changed since you read them: a, d/b.c, with words, g")
+        self.assertEqual(results[2], "changed since you read them: " + ", ".join(
+            self.known_author(name + " (by another program)") for name in ("a", "d/b.c", "with words", "g")))
         self.assertIn("was modified since you last read it", results[3])
         self.assertIsNone(results[4])
         mentioned = [json.loads(line)["path"] for line in self.seen("log", "--session", "s", "--op", "mentioned", "--json").stdout.splitlines()]
@@ -126,9 +136,13 @@ for _ in range(3): tells()
         self.assertIn("given", [line["event"] for line in lines])
         self.assertNotIn("some words", record.read_text())
         good = record.read_text()
-        for bad in ("", "{", "[]\n", good.replace("c1", "c9"), good[:-9], good + "\x00\xff{\n", re.sub(r'"version":"[^"]*"', '"version":"../x"', good)):
+        line = '(open("a", "a")).close(); outside("a", "x\\n"); tells()'
+        for bad in ("", "{", "[]\n", good.replace("c1", "c9"), re.sub(r'"version":"[^"]*"', '"version":"../x"', good)):
             record.write_text(bad)
-            self.assertIn(self.ask('(open("a", "a")).close(); outside("a", "x\\n"); tells()')[0], (None, "changed since you read them: a", "changed since you read them: a (by another program)"))
+            self.assertEqual(self.ask(line), [None], bad)
+        for still_good in (good[:-9], good + "\x00\xff{\n"):
+            record.write_text(still_good)
+            self.assertEqual(self.ask(line), [self.known_author("changed since you read them: a (by another program)")], still_good)
         record.write_text(good)
         record.chmod(0o666)
         self.assertEqual(self.ask('outside("a", "x\\n"); tells()'), [None])
