@@ -46,7 +46,7 @@ class Case(SessionTest):
 
     def forgets(self, agent=None):
         """Is all that was given forgotten, soon?  (The first read of it tells, so that the epochs are asked for.)"""
-        wait_until(lambda: self.count_invalidated() > self.before, 10)
+        wait_until(lambda: self.count_invalidated() > self.before)
         self.assertReal((agent or self.agent).shell("cat f"), self.data)
         self.assertNotice((agent or self.agent).shell("cat f"), "f")
 

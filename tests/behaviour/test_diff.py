@@ -388,7 +388,7 @@ class File(Case):
         self.assertEqual(self.agent.shell("cat " + " ".join(names)), b"".join(new[name] for name in names))
         self.assertLess(time.monotonic() - start, PATIENCE_S + 3)
         self.assertEqual(self.counters()["lost_diffs"], len(names))
-        wait_until(lambda: not self.sleepers(), 2)  # each dies with the one above it
+        wait_until(lambda: not self.sleepers(), 20)  # each dies with the one above it
 
     def sleepers(self):
         found = []
@@ -409,7 +409,7 @@ class File(Case):
         old = self.deliver("f")
         new = self.change("f", old)
         self.agent.shell("(exec cat f) & wait_for=$!; until test -e ../begun; do sleep 0.05; done; kill -9 $wait_for; wait $wait_for; :")
-        wait_until(lambda: not self.sleepers(), 2)
+        wait_until(lambda: not self.sleepers(), 20)
         self.other_program(REAL)
         self.pass_requests()
         self.assertDiff(self.agent.shell("cat f"), old, new)

@@ -243,7 +243,7 @@ class Stops(Case):
         self.assertEnds()
 
     def wait_for_stop(self):
-        wait_until(lambda: state(self.process.pid) == "T" and state(self.command) == "T", 60)
+        wait_until(lambda: state(self.process.pid) == "T" and state(self.command) == "T")
 
     def assertEnds(self):
         self.session.write("go", b"")

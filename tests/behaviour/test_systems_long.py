@@ -52,11 +52,11 @@ class Systems(unittest.TestCase):
         package, = self.top.glob("packages/" + pattern)
         return package
 
-    def table(self, arch, suites, debian_arch):
+    def table(self, arch, suites, debian_arch, columns=COLUMNS):
         for suite in suites:
             made = run(ROOT, "make", suite, debian_arch).stdout.strip()
             for pattern in (f"seen_*_{debian_arch}.deb", f"seen-*-linux-{arch}.tar.gz"):
-                self.check(made, arch, self.package(pattern))
+                self.check(made, arch, self.package(pattern), columns)
 
     def test_rpm(self):
         """By rpm's own programs, in a Debian root: no distribution of rpm's own can be had from Debian's archive."""

@@ -304,7 +304,7 @@ class Conversations(NewConversation, Case):
         wait_until(lambda: self.scope["muted"])
         self.assertReal(self.cat(), self.data)
         self.one.prompt()
-        wait_until(lambda: not self.scope["muted"], 5)  # without a call: a while later
+        wait_until(lambda: not self.scope["muted"])  # without a call: a while later
 
     def test_rewound(self):
         self.one.prompt()
@@ -363,14 +363,14 @@ class Conversations(NewConversation, Case):
         self.addCleanup(other.close)
         other.run(["true"])
         self.one.prompt()
-        wait_until(lambda: [scope["muted"] for scope in self.session.status()["scopes"]] == [False, False], 5)
+        wait_until(lambda: [scope["muted"] for scope in self.session.status()["scopes"]] == [False, False])
         self.one.call()
         output = self.cat()
         self.assertReal(output, self.data)
         self.one.result(output)
         wait_until(lambda: any(scope["outputs"] and scope["outputs"]["proven"] for scope in self.session.status()["scopes"]))
         time.sleep(0.5)  # it is muted for a while now
-        wait_until(lambda: any(scope["outputs"] and not scope["muted"] for scope in self.session.status()["scopes"]), 5)
+        wait_until(lambda: any(scope["outputs"] and not scope["muted"] for scope in self.session.status()["scopes"]))
         self.assertNotice(self.cat(), "f")
 
     def test_written_anew(self):

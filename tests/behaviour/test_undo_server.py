@@ -64,7 +64,7 @@ class DevServer(unittest.TestCase):
     def assertServed(self, stop):
         """It found all as it had left it, but for what a step had removed."""
         stop()
-        wait_until(lambda: os.path.exists(self.report), 20)
+        wait_until(lambda: os.path.exists(self.report))
         with open(self.report) as file:
             report = json.load(file)
         self.assertEqual(report["wrong"], [])

@@ -112,7 +112,7 @@ class Watched(SessionTest):
     def expect(self, *changes):
         """Exactly these were reported."""
         try:
-            wait_until(lambda: len(self.changes()) >= len(changes), 20)
+            wait_until(lambda: len(self.changes()) >= len(changes))
         except AssertionError:
             pass
         self.pass_by(self.passes)
@@ -148,7 +148,7 @@ class Changes(Watched):
         self.deliver_files("a")
         counted = self.counted()
         new = self.write("a", lines("new"))
-        wait_until(self.changes, 20)
+        wait_until(self.changes)
         [record] = self.records()
         self.assertEqual(record["source"], "user_edited")
         self.assertIsNone(record["process"])
@@ -419,7 +419,7 @@ with open("a", "r+b") as file:
         """A writer that was killed has written."""
         self.deliver_files("a")
         self.shell("exec 3> a; echo half >&3; kill -9 $$")
-        wait_until(lambda: self.records("edited"), 20)
+        wait_until(lambda: self.records("edited"))
         self.expect()
         [record] = self.records("edited")
         self.assertEqual(record["file"]["bytes"], 5)
@@ -460,7 +460,7 @@ with open("a", "r+b") as file:
         self.pass_by()
         self.shell("echo again >> a")
         self.agent.ask(do="tell", shell=shell, command="echo later >&4; exec 4>&-")
-        wait_until(lambda: self.records("edited")[-1]["file"]["bytes"] == len(self.read("a")), 20)
+        wait_until(lambda: self.records("edited")[-1]["file"]["bytes"] == len(self.read("a")))
         self.expect()
         self.agent.ask(do="close_shell", shell=shell)
         self.write("a", lines("user"))
@@ -478,7 +478,7 @@ with open("a", "r+b") as file:
                        sink="null")
         self.write("quiet", lines("user"))
         self.expect(("quiet", "changed"))
-        wait_until(lambda: self.read("s0").endswith(b"\n60\n"), 20)
+        wait_until(lambda: self.read("s0").endswith(b"\n60\n"))
         self.expect(("quiet", "changed"))
 
     def test_held_up(self):

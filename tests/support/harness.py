@@ -182,7 +182,7 @@ class Session:
     def close(self):
         """Whatever was started has ended by itself by then, or is about to."""
         try:
-            wait_until(lambda: not self.helpers(), 20)
+            wait_until(lambda: not self.helpers())
             if self.keeps:
                 journals.keep(self.keeps, self.keeps_as, self)
         finally:
@@ -222,7 +222,7 @@ class SessionTest(unittest.TestCase):
         return data
 
 
-def wait_until(condition, seconds=10):
+def wait_until(condition, seconds=30):
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
