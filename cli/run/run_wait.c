@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -86,13 +87,6 @@ static void signal_command(pid_t command, const struct supervised *supervised, i
 		(void)kill(command, signal);
 }
 
-/* A signal that this process got for the command.  By a SIGCONT no stop is taken back that came behind it. */
-static void pass_on(pid_t command, struct supervised *supervised, int signal)
-{
-	if (signal != SIGCONT || !supervised || !supervised_let_go_on(supervised, false))
-		signal_command(command, supervised, signal);
-}
-
 /* Was the command, a child of this process, let go on since it stopped?  Then it is not told again: it may
  * have been stopped once more by now. */
 static bool goes_on(pid_t command)
@@ -107,13 +101,39 @@ static bool goes_on(pid_t command)
 	       info.si_pid;
 }
 
-/* Has the command go on that this process stopped with, unless it does. */
-static void let_go_on(pid_t command, struct supervised *supervised)
+/* Has the command go on that this process stopped with, unless it does, or stopped anew. */
+static void let_go_on(pid_t command, const struct supervised *supervised)
 {
-	if (supervised && supervised_let_go_on(supervised, true))
+	if (supervised && supervised_let_go_on(supervised))
 		return;
-	if (supervised ? is_stopped(command) : !goes_on(command))
+	/* One that runs may be about to stop: that would be taken back. */
+	if ((supervised || !goes_on(command)) && is_stopped(command))
 		signal_command(command, supervised, SIGCONT);
+}
+
+/* Does a process catch a signal (proc(5), status)? */
+static bool catches(pid_t pid, int signal)
+{
+	static const char NAME[] = "\nSigCgt:\t";
+	char path[40], text[4096];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return true;
+	const char *at = strstr(text, NAME);
+	return !at || strtoull(at + strlen(NAME), NULL, 16) >> (signal - 1) & 1;
+}
+
+/* Passes a signal on.  SIGCONT has a meaning for who catches it, and for who is stopped.  For others, as
+ * it comes later than it was sent, it would take back a stop that they got meanwhile. */
+static void pass_on(pid_t command, pid_t receiver, const struct supervised *supervised, int signal)
+{
+	if (signal != SIGCONT || catches(receiver, SIGCONT))
+		signal_command(receiver, supervised, signal);
+	else if (receiver == command)
+		let_go_on(command, supervised);
+	else if (is_stopped(receiver))
+		(void)kill(receiver, SIGCONT);
 }
 
 /* Takes back a SIGCONT that let this process go on, as far as it is blocked: it is not one more, to be
@@ -169,7 +189,7 @@ static void stop_watched(pid_t command)
 }
 
 /* The command stopped: so does this process, as one job with it. */
-static void stop_with(pid_t command, struct supervised *supervised, int signal)
+static void stop_with(pid_t command, const struct supervised *supervised, int signal)
 {
 	if (signal == SIGSTOP || !stop_by(command, signal))
 		stop_watched(command);
@@ -239,7 +259,7 @@ int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const
 		if (recording)
 			wait_ms = recording_tend(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
-			pass_on(receiver ? receiver : command, supervised, signal);
+			pass_on(command, receiver ? receiver : command, supervised, signal);
 		if (recording && mapped_take_sent())
 			signal_command(command, supervised, SIGBUS);
 	}

@@ -39,10 +39,9 @@ struct wire {
 	char line[SUPERVISED_LINE_BYTES];
 };
 
-/* From `seen run` to the supervisor: the command is to go on. */
+/* From `seen run` to the supervisor: the command is to go on, if it is stopped. */
 struct going_on {
-	unsigned stops;  /* not if it stopped more often */
-	bool if_stopped; /* nor if it goes on */
+	unsigned stops; /* not if it stopped more often */
 };
 
 /* ---- the command's process, until it is the command ---- */
@@ -192,7 +191,7 @@ static bool let_go_on(struct teller *teller, pid_t command)
 
 	while (!is_over &&
 	       recv(teller->socket, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked))
-		if (asked.stops == teller->stops && (teller->is_stopped || !asked.if_stopped)) {
+		if (asked.stops == teller->stops && teller->is_stopped) {
 			(void)kill(command, SIGCONT);
 			teller->is_stopped = false;
 		}
@@ -486,9 +485,9 @@ void supervised_signal(const struct supervised *supervised, int signal)
 		(void)kill(supervised->command, signal);
 }
 
-bool supervised_let_go_on(const struct supervised *supervised, bool if_stopped)
+bool supervised_let_go_on(const struct supervised *supervised)
 {
-	const struct going_on asked = { supervised->stops, if_stopped };
+	const struct going_on asked = { supervised->stops };
 
 	return supervised->messages >= 0 && send(supervised->messages, &asked, sizeof(asked),
 						 MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(asked);

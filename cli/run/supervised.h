@@ -76,12 +76,10 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 /* supervised_signal(): sends the command a signal, if it lives. */
 void supervised_signal(const struct supervised *supervised, int signal);
 
-/* supervised_let_go_on(): has the supervisor send the command SIGCONT, unless it stopped anew since the last
- * SUPERVISED_STOPPED: its parent alone knows the order of stops.
- *
- * if_stopped: nor if it was let go on since then.
- * Returns whether the supervisor was asked. */
-bool supervised_let_go_on(const struct supervised *supervised, bool if_stopped);
+/* supervised_let_go_on(): has the supervisor send the command SIGCONT, unless it was let go on or stopped anew
+ * since the last SUPERVISED_STOPPED: its parent alone knows the order of stops.  Returns whether the
+ * supervisor was asked. */
+bool supervised_let_go_on(const struct supervised *supervised);
 
 /* supervised_close(): at the end. */
 void supervised_close(struct supervised *supervised);

@@ -162,7 +162,7 @@ class Signals(Case):
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
     def test_kill_reaches_the_command(self):
-        for name in ("TERM", "HUP", "INT", "USR1", "USR2", "QUIT"):
+        for name in ("TERM", "HUP", "INT", "USR1", "USR2", "QUIT", "CONT"):
             # the loop, not `wait`: bash runs traps between commands
             process = self.start(f"trap 'echo got {name}; exit 7' {name}; echo ready; while :; do sleep 0.05; done",
                                  start_new_session=True)
