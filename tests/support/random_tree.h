@@ -111,8 +111,7 @@ static void make_repository(void)
  * others print: but for times ahead.  Files that git knows stay as they are. */
 static void fix_access_times(void)
 {
-	must(system("find . -path ./.git -prune -o '(' -type d -o -type l ')' -exec touch -a -h "
-		    "-d '+1 hour' {} +") == 0);
+	must(system("find . '(' -type d -o -type l ')' -exec touch -a -h -d '+1 hour' {} +") == 0);
 }
 
 #endif
