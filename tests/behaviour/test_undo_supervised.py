@@ -94,7 +94,7 @@ class Supervised(Case):
     def test_two_open_a_file_and_one_is_late(self):
         """It has little of the processor: the other one has made, written and closed the file before it gets to open it."""
         before = tree(self.work)
-        self.run_in("for i in 1 2 3 4; do while [ ! -e ../stop ]; do :; done & done; for i in $(seq 10); do nice -n 19 %s sh -c 'echo c >> new'$i & "
+        self.run_in("for i in 1 2 3 4; do while [ ! -e ../stop ]; do :; done & done; for i in $(seq 6); do nice -n 19 %s sh -c 'echo c >> new'$i & "
                     "p=$!; sleep 0.01; echo a >> new$i; wait $p; done; : > ../stop; wait" % BUSYBOX)
         self.assertEqual({path.read_bytes() for path in self.work.glob("new*")} - {b"a\nc\n", b"c\na\n"}, set())
         result = self.undo()
@@ -110,11 +110,11 @@ class Supervised(Case):
 
     def test_written_by_one_descriptor_when_another_is_closed(self):
         """The supervisor inspects the file in between: what it finds then is not what is left."""
-        for i in range(1500):
+        for i in range(1000):
             (self.work / ("x%d" % i)).write_bytes(b"x\n")
         before = tree(self.work)
-        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", self.static(CLOSES), "1500", code=0)
-        self.assertEqual((self.work / "x1499").read_bytes(), b"x\n1\n2\n")
+        self.seen("run", "--quiet", "--via", WAY, "--session", "s", "--", self.static(CLOSES), "1000", code=0)
+        self.assertEqual((self.work / "x999").read_bytes(), b"x\n1\n2\n")
         result = self.undo()
         self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
 
