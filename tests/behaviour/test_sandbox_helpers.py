@@ -49,7 +49,7 @@ def write(name):
 globals()[sys.argv[1]](*sys.argv[2:])
 '''
 # Other programs: the command is not among their words.
-TOLD = r'''
+BY_VARIABLE = r'''
 import ctypes, os, subprocess, sys
 if ctypes.CDLL(None, use_errno=True).unshare(0x10000000 | 0x20000) != 0:
     sys.exit(77)
@@ -133,7 +133,7 @@ class Helpers(Case):
             "in_shell_becomes": ["sh", "-c", f"{quoted} bash -c '{own} become bash -c \"$1\"; exit $?' x \"$1\"", "x"],
             "in_shell_starts": ["sh", "-c", f"{quoted} bash -c '{own} start bash -c \"$1\"; exit $?' x \"$1\"", "x"],
             "other": [*self.box, "bash", "-c"],
-            "told": [sys.executable, "-c", TOLD],
+            "by_variable": [sys.executable, "-c", BY_VARIABLE],
             "landlock": [sys.executable, "-c", sandboxes.LANDLOCK, str(self.workspace), "/nonexistent", "bash", "-c"],
             "timeout": ["timeout", "60", "bash", "-c"],
             "firejail": ["firejail", "--quiet", "--noprofile", "--", "bash", "-c"],
@@ -156,13 +156,13 @@ class Helpers(Case):
 
 
 def add_tests():
-    for name in ("becomes", "starts", "in_shell_becomes", "in_shell_starts", "other", "told", "landlock", "timeout", "firejail"):
+    for name in ("becomes", "starts", "in_shell_becomes", "in_shell_starts", "other", "by_variable", "landlock", "timeout", "firejail"):
         for via in ("auto", "supervise", "both"):
             if LONG or (name, via) in SHORT:
                 setattr(Helpers, f"test_{name}_{via}", lambda self, name=name, via=via: self.answered(self.ways()[name], via))
 
 
-SHORT = {("becomes", "auto"), ("starts", "supervise"), ("in_shell_becomes", "supervise"), ("in_shell_starts", "auto"), ("other", "both"), ("told", "supervise"),
+SHORT = {("becomes", "auto"), ("starts", "supervise"), ("in_shell_becomes", "supervise"), ("in_shell_starts", "auto"), ("other", "both"), ("by_variable", "supervise"),
          ("landlock", "auto"), ("timeout", "auto")}
 add_tests()
 

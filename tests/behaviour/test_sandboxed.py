@@ -9,7 +9,7 @@ import time
 import unittest
 
 import sandboxes
-from driver import NOTICE, SEEN, Case, text_of
+from driver import BUILD, NOTICE, SEEN, Case, text_of
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 WAYS = ("auto", "supervise", "both")
@@ -110,6 +110,16 @@ def add_tests():
 
 
 add_tests()
+
+
+class Forked(Case):
+    def test_while_a_thread_holds_the_loaders_lock(self):
+        """The copy of a program of several threads becomes supervised where it makes a sandbox of itself; it waits for no lock of the others."""
+        helper = str(BUILD / "tests/programs/helpers/forks_below_loader")
+        (self.work / "f").write_text("content\n")
+        for via in WAYS:
+            done = self.seen("run", "--session", via, "--via", via, "--", helper, "/bin/cat", "f", code=0)
+            self.assertEqual(done.stdout, b"content\n")
 
 
 class Numbered(Case):

@@ -51,9 +51,9 @@ uint64_t helper_find_head(const struct segment *segment, struct subject subject,
 	return helper_own_head(segment, agent.context.agent_serial);
 }
 
-/* Takes over what the starter of an agent's helper hands on: what the helper becomes belongs where the helper was
+/* Finds what the starter of an agent's helper hands on: what the helper becomes belongs where the helper was
  * started.  helper: a copy of its slot.  Returns whether that is known. */
-static bool take_place_of_helper(const struct segment *segment, uint32_t self, uint32_t parent,
+static bool find_place_of_helper(const struct segment *segment, uint32_t self, uint32_t parent,
 				 const struct process_slot *helper, struct context *ret_context)
 {
 	enum { HELPERS_MAX = 4 }; /* that stood in the same process, one after the other */
@@ -88,7 +88,7 @@ bool helper_became(const struct segment *segment, struct subject subject,
 	const struct process_slot *slot = process_slot_at(segment, announced->starter_index);
 
 	return slot && slot_read(slot, &helper, PROCESS_CHECKED_BYTES) && helper.pid == self &&
-	       take_place_of_helper(segment, self, subject_parent(subject), &helper, ret_context);
+	       find_place_of_helper(segment, self, subject_parent(subject), &helper, ret_context);
 }
 
 bool helper_replaces_agent(const struct segment *segment, struct subject subject,
@@ -113,7 +113,7 @@ bool helper_find_capture(const struct segment *segment, struct subject subject,
 		return false;
 	return helper.context.role == ROLE_AGENT && (helper.context.flags & CONTEXT_NESTED) &&
 	       helper.time_ns <= from->time_ns &&
-	       take_place_of_helper(segment, helper.pid, process_parent_of(helper.pid), &helper,
+	       find_place_of_helper(segment, helper.pid, process_parent_of(helper.pid), &helper,
 				    ret_context) &&
 	       ret_context->capture_id && ret_context->profile == helper.context.profile &&
 	       process_same_image(helper.pid, ret_context->anchor_pid) &&

@@ -89,7 +89,7 @@ static size_t base_name_before(struct words *words, size_t place, char *ret_name
 }
 
 /* Is what follows the first word of one the end of the other, behind the same program? */
-static bool is_end(struct words *words, struct words *launcher)
+static bool ends_with(struct words *words, struct words *launcher)
 {
 	char name[64], other[64];
 	size_t second, launcher_second;
@@ -118,7 +118,7 @@ bool launcher_passes_on(uint32_t pid, uint32_t launcher_pid)
 
 	if (!open_words(pid, &words))
 		return false;
-	bool is = open_words(launcher_pid, &launcher) && is_end(&words, &launcher);
+	bool is = open_words(launcher_pid, &launcher) && ends_with(&words, &launcher);
 	if (launcher.fd >= 0)
 		(void)sys_close(launcher.fd);
 	(void)sys_close(words.fd);

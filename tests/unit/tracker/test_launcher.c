@@ -36,7 +36,7 @@ static pid_t start_shell(const char *const *words)
 	return child;
 }
 
-static bool is_end(const char *const *words, const char *const *launcher)
+static bool ends_with(const char *const *words, const char *const *launcher)
 {
 	pid_t child = start_shell(words), other = start_shell(launcher);
 	bool is = launcher_passes_on((uint32_t)child, (uint32_t)other);
@@ -54,17 +54,17 @@ Test(launcher, ends_with_another)
 {
 	const char *const *words = WORDS("bash", "-c", WAITS);
 
-	cr_expect(is_end(words, WORDS("box", "-c", WAITS, "--", "bash", "-c", WAITS)));
-	cr_expect(is_end(words, WORDS("box", "-c", WAITS, "/usr/bin/bash", "-c", WAITS)));
-	cr_expect(is_end(WORDS("/bin/bash", "-c", WAITS),
-			 WORDS("box", "-c", WAITS, "bash", "-c", WAITS)));
-	cr_expect(!is_end(words, WORDS("box", "-c", WAITS, "dash", "-c", WAITS)));
-	cr_expect(!is_end(words, WORDS("box", "-c", WAITS, "bash", "-c", WAITS, "more")));
-	cr_expect(!is_end(words, WORDS("box", "-c", WAITS, "bash", "-c", WAITS " ")));
-	cr_expect(!is_end(words, WORDS("box", "-c", WAITS, "bash", "-ec", WAITS)));
+	cr_expect(ends_with(words, WORDS("box", "-c", WAITS, "--", "bash", "-c", WAITS)));
+	cr_expect(ends_with(words, WORDS("box", "-c", WAITS, "/usr/bin/bash", "-c", WAITS)));
+	cr_expect(ends_with(WORDS("/bin/bash", "-c", WAITS),
+			    WORDS("box", "-c", WAITS, "bash", "-c", WAITS)));
+	cr_expect(!ends_with(words, WORDS("box", "-c", WAITS, "dash", "-c", WAITS)));
+	cr_expect(!ends_with(words, WORDS("box", "-c", WAITS, "bash", "-c", WAITS, "more")));
+	cr_expect(!ends_with(words, WORDS("box", "-c", WAITS, "bash", "-c", WAITS " ")));
+	cr_expect(!ends_with(words, WORDS("box", "-c", WAITS, "bash", "-ec", WAITS)));
 	/* Its own words, or a fork's, are no launcher's. */
-	cr_expect(!is_end(words, words));
-	cr_expect(!is_end(words, WORDS("box", "-c", WAITS)));
+	cr_expect(!ends_with(words, words));
+	cr_expect(!ends_with(words, WORDS("box", "-c", WAITS)));
 }
 
 Test(launcher, long_ones)
@@ -76,9 +76,10 @@ Test(launcher, long_ones)
 	text[LONG_BYTES - 1] = '\0';
 	memcpy(other, text, LONG_BYTES);
 	other[LONG_BYTES / 2] = 'y';
-	cr_expect(is_end(WORDS("bash", "-c", text), WORDS("box", "-c", WAITS, "bash", "-c", text)));
-	cr_expect(
-		!is_end(WORDS("bash", "-c", text), WORDS("box", "-c", WAITS, "bash", "-c", other)));
+	cr_expect(ends_with(WORDS("bash", "-c", text),
+			    WORDS("box", "-c", WAITS, "bash", "-c", text)));
+	cr_expect(!ends_with(WORDS("bash", "-c", text),
+			     WORDS("box", "-c", WAITS, "bash", "-c", other)));
 	free(text);
 	free(other);
 }
