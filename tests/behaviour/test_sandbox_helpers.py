@@ -86,7 +86,7 @@ class Helpers(Case):
         for name in ("f", "g"):
             (self.workspace / name).write_bytes(text_of(word=name))
 
-    def play(self, chain, words=(), scripted=False, commands=None):
+    def play(self, chain, words=(), scripted=False, commands=None, launcher=()):
         def outsider():
             until = time.monotonic() + 60
             while not (self.workspace / "go").exists() and time.monotonic() < until:
@@ -97,7 +97,7 @@ class Helpers(Case):
         self.fill()
         commands = commands or [[*chain, command] for command in ("cat f", "cat f", "cat g")] + ["outsider", [*chain, "echo new > g; echo done"]]
         (self.top / "commands").write_text(json.dumps(commands))
-        agent = [sys.executable, *self.own[1:]] if scripted else self.own
+        agent = [sys.executable, *self.own[1:]] if scripted else [*launcher, *self.own]
         thread = threading.Thread(target=outsider)
         thread.start()
         done = subprocess.run([*words, *agent, "agent", self.top / "commands", self.top / "results"], cwd=self.workspace, env=self.env,
@@ -144,8 +144,9 @@ class Helpers(Case):
         chain = self.ways()["starts"]
         commands = [[*chain, "cat g"], "outsider", [*chain[:-2], *self.own, "write", "g"]]
         for via in ("supervise", "auto") if LONG else ("supervise",):
-            results = self.play(chain, (SEEN, "run", "--session", via, "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"), commands=commands)
-            self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n", results)
+            for launcher in ((), (*self.own, "start")):  # by a launcher of its name, too
+                results = self.play(chain, (SEEN, "run", "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"), commands=commands, launcher=launcher)
+                self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n", results)
 
     def test_what_is_no_helper(self):
         """A tool that keeps what its shell prints, and one whose shell runs something else than what the agent asked for."""

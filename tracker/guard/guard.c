@@ -164,19 +164,28 @@ static uint64_t changer_of(const struct segment *segment, const struct guard_wri
 	return is_anothers(segment, writer, head) ? head : 0;
 }
 
-/* The scope whose baseline counts: the writer's own.  Of a helper of an agent's program that has none the agent's: it
- * writes what that one makes of a file. */
+/* The scope whose baseline counts: the writer's own.  Of an agent's helper that has none, one of the agent's. */
 static uint64_t knowing_scope(const struct segment *segment, const struct guard_writer *writer,
-			      uint64_t file_key)
+			      uint64_t file_key, const struct version *before)
 {
 	struct version baseline;
-	uint64_t own = writer->scope_id;
+	struct scope_slot scope;
+	uint64_t found = writer->scope_id;
 
-	if (!own || !(writer->context->flags & CONTEXT_NESTED) ||
-	    baseline_of(segment, own, file_key, &baseline))
-		return own;
-	uint64_t head = scope_head(segment, own);
-	return head ? head : own;
+	if (!found || !(writer->context->flags & CONTEXT_NESTED) ||
+	    baseline_of(segment, found, file_key, &baseline))
+		return found;
+	uint64_t head = scope_head(segment, found);
+	for (uint64_t i = 0; head && i < segment->capacity[TABLE_SCOPES]; i++) {
+		if (!slot_read(segment_slot(segment, TABLE_SCOPES, i), &scope,
+			       SCOPE_CHECKED_BYTES) ||
+		    scope.head_id != head || !baseline_of(segment, scope.id, file_key, &baseline))
+			continue;
+		found = scope.id;
+		if (baseline_is(segment, found, file_key, before))
+			break;
+	}
+	return found;
 }
 
 /* The verdict on a write over that content, by what is known. */
@@ -184,7 +193,7 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 		  const struct file_slot *file, struct guard_answer *answer)
 {
 	const struct version *before = &answer->before;
-	uint64_t scope = knowing_scope(segment, writer, answer->file_key);
+	uint64_t scope = knowing_scope(segment, writer, answer->file_key, before);
 	bool has_baseline = scope &&
 			    baseline_at(segment, scope, answer->file_key, &answer->baseline);
 	bool is_baseline = scope && baseline_is(segment, scope, answer->file_key, before);
