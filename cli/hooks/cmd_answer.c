@@ -8,6 +8,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ int cmd_answer(int argc, char **argv)
 			code = request(count - 1, words + 1);
 		} else if (count == 2 && strcmp(words[0], "hook") == 0) {
 			hook_run(words[1]);
-			code = EXIT_CODE_OK;
+			exit(EXIT_CODE_OK); /* also where the answer could not be written */
 		} else {
 			message("answer takes one of the words that the library knows");
 			code = EXIT_CODE_USAGE;

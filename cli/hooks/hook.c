@@ -1,10 +1,13 @@
 /* Hooks of agents: see hook.h. */
 #include "cli/hooks/hook.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/base/exit_code.h"
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_agent.h"
 #include "cli/hooks/hook_input.h"
@@ -167,6 +170,22 @@ static void handle(const struct session *session, const struct hook_input *input
 	journal_unmap(&journal);
 }
 
+static void end(int signal)
+{
+	(void)signal;
+	_exit(EXIT_CODE_OK);
+}
+
+/* The shell that ran this was replaced: an agent may take another end for a refusal. */
+static void end_well(void)
+{
+	static const int SIGNALS[] = { SIGABRT, SIGBUS,  SIGFPE,  SIGILL,
+				       SIGPIPE, SIGSEGV, SIGXCPU, SIGXFSZ };
+
+	for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++)
+		(void)signal(SIGNALS[i], end);
+}
+
 void hook_run(const char *agent)
 {
 	const struct hook_adapter *adapter = hook_adapter_find(agent);
@@ -174,6 +193,7 @@ void hook_run(const char *agent)
 	struct hook_input input;
 	struct session session;
 
+	end_well();
 	if (!adapter)
 		return;
 	/* A name alone would need the configuration; `seen run` and the library leave the

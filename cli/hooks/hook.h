@@ -6,7 +6,7 @@
  *
  * agent: whose form the input has.  Reads descriptor 0, and writes to 1.  Nothing that goes wrong is
  * the agent's business: where there is no session, or the input is of another form, nothing is done
- * and nothing printed. */
+ * and nothing printed.  From here on the process ends with 0 by signals that would be its own fault, too. */
 void hook_run(const char *agent);
 
 #endif

@@ -2,10 +2,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import unittest
 
 from driver import SEEN, Case
+from harness import wait_until
 from test_story import Story
 
 # What steps of an agent (test_story.py) begin with: it runs its hook as Claude Code does.
@@ -144,6 +146,17 @@ class Silent(Case):
             self.ask(data, SEEN_SESSION=session)
         self.ask(good, SEEN_SESSION="/nonexistent/x")
         self.assertNotIn("reported", self.seen("log", "--session", "s", "--json").stdout.decode())
+
+    def test_ends_well(self):
+        """Another end might be taken for a refusal: the shell that started it is no more there to hide it."""
+        def is_ready(pid):
+            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                return int(re.search(r"SigCgt:\s*(\w+)", file.read())[1], 16) >> (signal.SIGSEGV - 1) & 1
+        for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGPIPE):
+            hook = subprocess.Popen([SEEN, "answer", "hook", "claude"], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            wait_until(lambda pid=hook.pid: is_ready(pid))
+            hook.send_signal(number)
+            self.assertEqual((hook.communicate()[0], hook.returncode), (b"", 0), number)
 
 
 if __name__ == "__main__":
