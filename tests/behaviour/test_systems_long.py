@@ -123,7 +123,7 @@ class Systems(unittest.TestCase):
         self.table("aarch64", ["bookworm"], "arm64")
 
     def test_needs_no_newer_glibc_than_2_28(self):
-        for package in self.top.glob("packages/*.tar.gz"):
+        for package in set(self.top.glob("packages/*.tar.gz")) - set(self.top.glob("packages/*-static.tar.gz")):
             with tempfile.TemporaryDirectory() as scratch:
                 run("tar", "-C", scratch, "-xf", package)
                 for name in ("bin/seen", "lib/seen/libseen.so", "lib/seen/seen-demo-agent"):
