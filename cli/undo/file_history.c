@@ -16,6 +16,7 @@ enum role {
 	ROLE_MADE,    /* nothing was there */
 	ROLE_ARRIVED, /* a rename put another file in its place, or where nothing was */
 	ROLE_LEFT,    /* AFTER */
+	ROLE_GONE,    /* an undo or redo renamed it: what it made of that name later may be the same again */
 	ROLE_SET,     /* METADATA */
 };
 
@@ -94,6 +95,8 @@ static int search_rename(struct search *search, size_t index)
 			return add_event(search->events, record, ROLE_ARRIVED);
 		follow(search, record);
 	} else if (argument_is_below(search->name, record->path)) {
+		if (record->operation && search->follows)
+			return add_event(search->events, record, ROLE_GONE);
 		/* What had this name before went elsewhere: it is another file. */
 		search->is_over = true;
 	}
@@ -259,6 +262,12 @@ static int note_event(const struct tree_records *records, struct file_history *h
 		break;
 	case ROLE_MADE:
 		error = add_change(history, record, &nothing);
+		break;
+	case ROLE_GONE:
+		error = add_change(history, record, &(struct file_state){ .known = false });
+		last = last_of(history, error);
+		if (last)
+			last->after = nothing;
 		break;
 	case ROLE_ARRIVED:
 		error = note_arrived(records, history, record);

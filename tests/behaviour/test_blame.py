@@ -119,6 +119,18 @@ class Blame(Case):
         shown = [line.split(") ", 1)[1] for line in self.seen("blame", "--session", "s", "a", code=0).stdout.decode().splitlines()]
         self.assertEqual(shown, ["one", "2", "\tthree\\n", "person\\x1b[2J"])
 
+    def test_a_rename_that_was_undone_and_redone(self):
+        """Also by the name that the file had meanwhile; what a person makes by that name is a person's."""
+        self.file("a", b"one\ntwo\n")
+        self.run_steps("sed -i s/two/2/ a", "mv a b; echo 4 >> b")
+        before, after = [("one", "before_session"), ("2", 1)], [("one", "before_session"), ("2", 1), ("4", 2)]
+        for words, name, expected in ((("undo", "--last"), "a", before), (("redo",), "b", after), (("undo", "--last"), "a", before), (("redo",), "b", after)):
+            self.seen(*words, "--session", "s", code=0)
+            self.assertEqual(self.kinds(name), expected)
+        self.seen("undo", "--last", "--session", "s", code=0)
+        self.file("b", b"one\n2\n4\n")
+        self.assertEqual({kind for _, kind in self.kinds("b")} & {1, 2}, set())
+
     def test_porcelain(self):
         self.file("a", b"one\ntwo\n")
         self.run_steps("echo three >> a")
