@@ -16,8 +16,8 @@ enum role {
 	ROLE_MADE,    /* nothing was there */
 	ROLE_ARRIVED, /* a rename put another file in its place, or where nothing was */
 	ROLE_LEFT,    /* AFTER */
-	ROLE_GONE,    /* an undo or redo renamed it: what it made of that name later may be the same again */
-	ROLE_SET,     /* METADATA */
+	ROLE_GONE, /* an undo or redo renamed it: what it made of that name later may be the same again */
+	ROLE_SET, /* METADATA */
 };
 
 struct event {

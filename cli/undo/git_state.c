@@ -348,6 +348,22 @@ static bool is_member(const struct making *making, size_t index)
 			class == GIT_OTHER || unit->is_made);
 }
 
+/* An object is the same whoever made it, and when: that another git made it again in between, or since, is no change. */
+static unsigned fate_of_object(const struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+	const struct tree_entry *was = &change->before, *now = &change->after;
+	unsigned fate = making->fates[index];
+
+	if (fate != FATE_LEFT + SCHEDULE_EXTERNAL || !S_ISREG(was->mode) ||
+	    was->content != TREE_KEPT || change->moved_from || change->moved_to)
+		return fate;
+	if (!now->exists)
+		return making_is_sound(making, was) ? FATE_OPEN : fate;
+	return S_ISREG(now->mode) && making_has_content(making, was, change->path) ? FATE_ALREADY
+										   : fate;
+}
+
 /* Objects that were made stay: a ref that is left may need them, and what nothing needs git removes
  * itself.  Another program's lock stays also by force: git_lock.h waits for git's, and what belongs to
  * another is left. */
@@ -361,8 +377,8 @@ static void judge_staying(struct making *making, size_t index)
 
 	if (!unit || *fate == FATE_APART)
 		return;
-	if (class == GIT_OBJECT && !unit->is_made && is_made)
-		*fate = FATE_ALREADY;
+	if (class == GIT_OBJECT && !unit->is_made)
+		*fate = is_made ? FATE_ALREADY : (unsigned char)fate_of_object(making, index);
 	if (class == GIT_LOCK && change->left == TREE_CHANGED_SINCE && *fate != FATE_ALREADY)
 		*fate = unit->is_other && change->after.exists ? FATE_LEFT + SCHEDULE_EXTERNAL
 							       : FATE_APART;

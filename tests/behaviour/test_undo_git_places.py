@@ -84,6 +84,20 @@ class ByItself(GitCase):
         self.assertEqual(self.head(), before)
         self.assertIn("directory/mine", self.git("git branch"))
 
+    def test_an_object_that_a_persons_git_needed_again(self):
+        """git sets the time of such a one, between two steps: git status does so in a sparse checkout."""
+        name = self.git("git rev-parse HEAD^{tree}").strip()
+        name = self.session.path(".git/objects/%s/%s" % (name[:2], name[2:]))
+        agent = self.session.agent()
+        agent.shell("touch -d 2002-02-03 %s" % name)
+        self.git("touch -d 2001-02-03 %s" % name)
+        agent.shell("git gc -q --prune=now")
+        agent.close()
+        self.assertFalse(os.path.exists(name))
+        self.assertEqual(self.left("--all"), set())
+        self.seen(0, "undo", "--all")
+        self.assertTrue(os.path.exists(name))
+
     def test_a_split_index_whose_shared_part_the_session_never_had(self):
         self.git("git config core.splitIndex true; git update-index --split-index")
         self.run_steps("rm .git/index; git config core.splitIndex false; git read-tree side; git symbolic-ref HEAD refs/heads/side")
