@@ -348,7 +348,7 @@ static bool is_member(const struct making *making, size_t index)
 			class == GIT_OTHER || unit->is_made);
 }
 
-/* An object is the same whoever made it, and when: that another git made it again in between, or since, is no change. */
+/* An object is the same whichever git made it, and when: that another one needed it again is no change. */
 static unsigned fate_of_object(const struct making *making, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
