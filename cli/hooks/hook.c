@@ -170,20 +170,20 @@ static void handle(const struct session *session, const struct hook_input *input
 	journal_unmap(&journal);
 }
 
-static void end(int signal)
+static void finish(int signal)
 {
 	(void)signal;
 	_exit(EXIT_CODE_OK);
 }
 
 /* The shell that ran this was replaced: an agent may take another end for a refusal. */
-static void end_well(void)
+static void finish_well(void)
 {
 	static const int SIGNALS[] = { SIGABRT, SIGBUS,  SIGFPE,  SIGILL,
 				       SIGPIPE, SIGSEGV, SIGXCPU, SIGXFSZ };
 
 	for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++)
-		(void)signal(SIGNALS[i], end);
+		(void)signal(SIGNALS[i], finish);
 }
 
 void hook_run(const char *agent)
@@ -193,7 +193,7 @@ void hook_run(const char *agent)
 	struct hook_input input;
 	struct session session;
 
-	end_well();
+	finish_well();
 	if (!adapter)
 		return;
 	/* A name alone would need the configuration; `seen run` and the library leave the

@@ -52,7 +52,7 @@ outside("e", "x\n"); tells()
        "changed since you read them: e (by another program)"])
 
     def test_changed_before_the_watcher_came_to_it(self):
-        """The watcher inspects a file for the first time that no agent read, and that is another already: nobody else can have done it."""
+        """The watcher inspects a file for the first time that no agent read, and that is another already: no process of the session can have done it."""
         names = [f"f{number}" for number in range(12)]
         texts = self.ask(f"""
 for name in {names}:
