@@ -87,7 +87,7 @@ class Sequence:
         self.check_whole(about)
         if self.maker.layout in ("plain", "sha256", "split", "sparse", "pointers", "detached") and len(self.maker.directories()) == 1:
             kept = {path.partition("/")[2]: kind for path, kind in listed if kind != "external"}
-            if all(name.startswith("refs/heads/") and kind == "object" for name, kind in kept.items()):  # else all of git's state stays
+            if all(name.startswith("refs/") and name != "refs/stash" and kind == "object" for name, kind in kept.items()):  # else all of git's state stays
                 refs = {**{name: value for name, value in self.first_refs.items() if name not in kept}, **{name: value for name, value in refs.items() if name in kept}}
             self.test.assertEqual(self.maker.refs(), refs, about)
         if json.loads(result.stdout)["done"]:
