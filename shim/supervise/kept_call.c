@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "shim/keep/keep_call.h"
 #include "shim/keep/keep_content.h"
@@ -19,8 +18,6 @@
 
 enum {
 	CALLS_MAX = 256, /* of one process, that have not shown how they ended */
-	WAIT_NS = 200000,
-	WAITS_MAX = 250,
 };
 
 struct keeper kept_call_keeper(const struct supervision *supervision, const struct target *target)
@@ -33,13 +30,8 @@ struct keeper kept_call_keeper(const struct supervision *supervision, const stru
 
 bool kept_call_inspects(const struct supervision *supervision)
 {
-	const struct timespec pause = { .tv_nsec = WAIT_NS };
-
-	for (int i = 0; i < WAITS_MAX; i++) {
-		if (inspection_start())
-			return true;
-		(void)nanosleep(&pause, NULL);
-	}
+	if (inspection_wait())
+		return true;
 	segment_count(supervision->segment, COUNTER_lost_undo, 1);
 	return false;
 }

@@ -25,7 +25,7 @@ struct kept_call {
 
 /* All but the last two are about a process that is held: target_acquire().
  *
- * kept_call_keeper(): a process, as one that keeps.  kept_call_inspects(): as inspection_start(), but waits a little;
+ * kept_call_keeper(): a process, as one that keeps.  kept_call_inspects(): inspection_wait();
  * without it something is lost, and counted. */
 struct keeper kept_call_keeper(const struct supervision *supervision, const struct target *target);
 bool kept_call_inspects(const struct supervision *supervision);

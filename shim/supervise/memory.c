@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "tracker/sys/sys.h"
 
@@ -17,20 +18,56 @@ enum {
 	WORDS_MAX = 4096,
 	PIECE_BYTES = 256,
 	LOOKERS_MAX = 2, /* of the supervisor's threads */
+	PAUSE_NS = 200000,
+	STALLED_NS = 200000000,
+	WAIT_NS = 1000000000,
 };
 
 static unsigned lookers;
+static uint64_t moved_ns; /* when one of them began, or was done, by CLOCK_MONOTONIC */
+
+static void note_move(void)
+{
+	__atomic_store_n(&moved_ns, sys_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
+}
 
 bool inspection_start(void)
 {
-	if (__atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL) < LOOKERS_MAX)
-		return true;
-	inspection_finish();
+	unsigned count = __atomic_load_n(&lookers, __ATOMIC_ACQUIRE);
+
+	while (count < LOOKERS_MAX) {
+		note_move(); /* before: who finds no room finds that, too */
+		if (__atomic_compare_exchange_n(&lookers, &count, count + 1, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return true;
+	}
 	return false;
+}
+
+/* They may wait for a process whose call waits here: not one after the other may wait as long. */
+static bool has_stalled(void)
+{
+	uint64_t since_ns = __atomic_load_n(&moved_ns, __ATOMIC_ACQUIRE);
+
+	return sys_clock_ns(CLOCK_MONOTONIC) - since_ns > STALLED_NS;
+}
+
+bool inspection_wait(void)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	while (!inspection_start()) {
+		if (has_stalled() || sys_clock_ns(CLOCK_MONOTONIC) - began_ns > WAIT_NS)
+			return false;
+		(void)nanosleep(&pause, NULL);
+	}
+	return true;
 }
 
 void inspection_finish(void)
 {
+	note_move();
 	(void)__atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
 }
 

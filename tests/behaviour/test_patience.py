@@ -11,10 +11,11 @@ import sys
 import time
 import unittest
 
-from harness import BUILD, RUN, VIA, Session, SessionTest, lines
+from harness import BUILD, RUN, VIA, Session, SessionTest, lines, wait_until
 
 BUSYBOX = shutil.which("busybox")
 SLOW_FILES = os.path.join(BUILD, "tests", "programs", "helpers", "slow_files")
+RULES = ("--rules", "secrets:deny")
 CATS = ["cat"] + (["busybox cat"] if BUSYBOX else [])
 
 
@@ -75,9 +76,9 @@ class Slow(unittest.TestCase):
             pass
         subprocess.run(["umount", "-l", self.session.path("slow")], stderr=subprocess.DEVNULL, check=False)
 
-    def check(self, count, one):
+    def check(self, count, one, options=()):
         script = self.SERVE % (SLOW_FILES, count, one)
-        for prefix in ([], [*RUN, "--quiet", "--session", "test", "--"]):
+        for prefix in ([], [*RUN, "--quiet", "--session", "test", *options, "--"]):
             process = subprocess.Popen([*prefix, "bash", "-c", script], cwd=self.session.workspace, env=self.session.environment,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
             try:
@@ -99,6 +100,37 @@ class Slow(unittest.TestCase):
 
     def test_starting(self):
         self.check(12, "(exec slow/f$i) 2> /dev/null")
+
+    @unittest.skipIf(VIA == "preload", "there is no supervisor")
+    def test_reading_where_a_rule_denies(self):
+        """The files' own server is asked about, too: its calls are not held up until those that wait for it are done."""
+        self.check(12, "%s slow/f$i | cmp -s - slow/f$i" % CATS[-1], RULES)
+
+    @unittest.skipIf(VIA == "preload", "there is no supervisor")
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_denied_meanwhile(self):
+        """A rule that denies a file by all its names holds while as many inspections as there may be go on, and take their time."""
+        server = subprocess.Popen([SLOW_FILES, self.session.path("slow")])
+        self.addCleanup(server.wait)
+        self.addCleanup(self.stop_server, server)
+        wait_until(lambda: server.poll() is not None or os.path.exists(self.session.path("slow/f0")))
+        if server.poll() is not None:
+            self.skipTest("cannot be mounted here")
+        self.session.write(".env", b"SECRET\n")
+        os.symlink(".env", self.session.path("alias"))
+        script = ("readers=; for i in 1 2 3; do (while [ -e go ]; do busybox cat slow/f$i > read.$i || exit; done) & readers=\"$readers $!\"; done; "
+                  "until [ -s read.1 -a -s read.2 ]; do :; done; "
+                  "for i in $(seq 40); do busybox cat alias; done 2> refused; rm go; wait")
+        self.session.write("go", b"")
+        done = subprocess.run([*RUN, "--quiet", "--session", "test", *RULES, "--", "bash", "-c", script], cwd=self.session.workspace,
+                              env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+        self.assertEqual(self.session.read("refused").count(b"ermission denied"), 40)
+        self.assertEqual(self.session.status()["processes"]["calls_unjudged"], 0)
+
+    def stop_server(self, server):
+        server.kill()
+        subprocess.run(["umount", "-l", self.session.path("slow")], stderr=subprocess.DEVNULL, check=False)
 
 
 class Descriptors(unittest.TestCase):

@@ -1,9 +1,11 @@
 /* shim/supervise/memory.h: reading of a process that passes unusual addresses.  The process is a child that waits, made when the page was
  * laid out: addresses are the same in it. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 #include "shim/supervise/memory.h"
 #include "support.h"
@@ -297,6 +299,37 @@ Test(supervise_memory, write)
 	cr_expect_eq(memory_write(child, 0, "abcd", 4), -EFAULT);
 	cr_expect_eq(memory_write(child, KERNEL, "abcd", 4), -EFAULT);
 	cr_expect_eq(memory_write(child, address(near_limit(2)), "abcd", 4), -EFAULT);
+}
+
+/* ---- how many inspect at a time ---- */
+
+static void *finish_later(void *data)
+{
+	(void)data;
+	(void)usleep(50000);
+	inspection_finish();
+	return NULL;
+}
+
+/* Who may wait gets the place of one who is done.  Where none is, all who wait do so once, together: what
+ * they wait for may wait for one of them. */
+Test(supervise_memory, inspections)
+{
+	struct timespec before, after;
+	pthread_t thread;
+
+	cr_assert(inspection_start() && inspection_start());
+	cr_expect_not(inspection_start());
+	must(pthread_create(&thread, NULL, finish_later, NULL) == 0);
+	cr_expect(inspection_wait());
+	must(pthread_join(thread, NULL) == 0);
+	(void)clock_gettime(CLOCK_MONOTONIC, &before);
+	for (int i = 0; i < 20; i++)
+		cr_expect_not(inspection_wait());
+	(void)clock_gettime(CLOCK_MONOTONIC, &after);
+	cr_expect_lt(after.tv_sec - before.tv_sec, 3); /* 20 times 200 ms is 4 s */
+	inspection_finish();
+	cr_expect(inspection_wait());
 }
 
 Test(supervise_memory, links)
