@@ -24,6 +24,8 @@
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/guard/protected.h"
+#include "tracker/path/path.h"
+#include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
 extern char **environ;
@@ -166,6 +168,17 @@ static void ask_file(struct asked *asked, uint32_t ops, int directory, const cha
 	}
 }
 
+/* A descriptor's own name in /proc, of a pipe or a socket: no rule speaks of that.  text: room for a
+ * path. */
+static bool is_nameless(const char *path, char *text)
+{
+	int fd;
+	const char *rest = path_behind_descriptor(path, 0, &fd);
+
+	return rest && !rest[0] && subject_link(SUBJECT_SELF, fd, text, SEGMENT_PATH_BYTES) > 0 &&
+	       text[0] != '/';
+}
+
 /* The rules' verdict on a path as it was given.  follows: the call goes through a symbolic link at
  * its end. */
 static void ask_name(struct asked *asked, uint32_t ops, int directory, const char *path,
@@ -180,7 +193,10 @@ static void ask_name(struct asked *asked, uint32_t ops, int directory, const cha
 		return;
 	asked->path = scratch_acquire();
 	if (!asked->path || !change_resolve(directory, path, asked->path)) {
-		could_not_ask(asked);
+		if (asked->path && is_nameless(path, asked->path))
+			finish(asked);
+		else
+			could_not_ask(asked);
 		return;
 	}
 	judge(asked);

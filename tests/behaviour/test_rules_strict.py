@@ -1,4 +1,5 @@
 """What cannot be judged, in a run with a rule that denies: it is refused, and only there."""
+import json
 import os
 import pathlib
 import shutil
@@ -74,6 +75,20 @@ class Strict(Case):
         """A pipe by its descriptor's name in /proc is no file that a rule could mean: all was judged."""
         done = self.seen("run", *DENIES, "--fail-on=rule", "--", "sh", "-c", "echo x | busybox cat /proc/self/fd/0; echo y | busybox cat /dev/stdin", code=0)
         self.assertEqual(done.stdout, b"x\ny\n")
+        self.check_pipes("auto")
+
+    def test_pipe_by_the_library(self):
+        self.check_pipes("preload", "--best-effort")
+
+    def test_pipe_by_the_supervisor(self):
+        self.check_pipes("supervise")
+
+    def check_pipes(self, via, *options):
+        command = "cat <(echo x); echo y | cat /dev/fd/0; echo z | cat > /proc/thread-self/fd/1"
+        done = self.seen("run", "--via", via, *options, *DENIES, "--session", "p", "--fail-on=rule", "--", "bash", "-c", command, code=0)
+        self.assertEqual(done.stdout, b"x\ny\nz\n")
+        processes = json.loads(self.seen("status", "--json", "--session", "p").stdout)["processes"]
+        self.assertEqual(processes["calls_unjudged"], 0)
 
     def test_files_are_as_before(self):
         """Names across directories, links, mounts of a namespace of one's own."""
