@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 import scenario
@@ -19,8 +20,10 @@ from agents import AGENTS, MORE, OTHER_MODELS, VARIANTS
 from model_server import Call, ModelServer
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-CACHE = os.path.abspath(os.environ.get("SEEN_AGENTS_DIR") or os.path.join(
-    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "seen-tests"))
+sys.path.insert(0, os.path.join(HERE, "../support"))
+import npm_packages  # noqa: E402
+
+CACHE = str(npm_packages.CACHE)
 BUILD = os.environ.get("SEEN_BUILD") or os.path.join(HERE, "../../build/release")
 SEEN = os.path.realpath(os.path.join(BUILD, "bin/seen"))
 NODE_BIN = os.path.join(CACHE, "node22/node_modules/.bin")

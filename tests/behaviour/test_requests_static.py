@@ -2,20 +2,19 @@
 
 import glob
 import os
-import pwd
 import shutil
 import tempfile
 import unittest
 
+import npm_packages
 from harness import BUILD, RUN, lines  # RUN: by each mechanism
 from test_requests import RequestsTest
 
 
 def static_rg():
-    """The rg that codex brings, which no library gets into; None: no codex is installed."""
-    homes = [os.environ.get("SEEN_AGENTS_DIR"), *(os.path.join(pwd.getpwuid(os.getuid()).pw_dir, ".cache", name) for name in ("seen-agents", "seen-tests"))]
-    for home in filter(None, homes):
-        for path in glob.glob(os.path.join(home, "codex/node_modules/@openai/codex-*/vendor/*/codex-path/rg")):
+    """The rg that codex brings, which no library gets into; None: tests/agents/run has installed no codex."""
+    for cache in (npm_packages.CACHE, npm_packages.USERS_CACHE):
+        for path in glob.glob(os.path.join(glob.escape(str(cache)), "codex/node_modules/@openai/codex-*/vendor/*/codex-path/rg")):
             if os.access(path, os.X_OK):
                 return path
     return None
@@ -45,7 +44,7 @@ class Rg(StaticTest):
         super().setUp()
         rg = static_rg()
         if not rg:
-            self.skipTest("no static rg: codex is not installed in $SEEN_AGENTS_DIR, ~/.cache/seen-agents or ~/.cache/seen-tests")
+            self.skipTest(f"no static rg: codex is not installed in {npm_packages.USERS_CACHE}")
         self.rg = self.copy(rg, "rg")
 
     def test_run(self):

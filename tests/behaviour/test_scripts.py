@@ -1,13 +1,15 @@
 """scripts/lib.sh and scripts/test on machines that are not this one: what is installed, for which tests, and what is printed; and what
-tests/support/run-unittest makes of a file."""
+tests/support/run-unittest makes of a file, and tests/support/seeds.py of random sessions."""
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from driver import SOURCE, Case
+from seeds import run_seeds
 
 # All that the scripts start before they build.
 TOOLS = ("bash", "cat", "dirname", "env", "grep", "head", "id", "mkdir", "nproc", "sed", "sort", "tail", "tr")
@@ -29,8 +31,8 @@ class Machine(Case):
         (self.bin / name).write_text(f"#!{shutil.which('bash')}\n{script}\n")
         (self.bin / name).chmod(0o755)
 
-    def bash(self, *words):
-        done = subprocess.run([str(self.bin / "bash"), *words], cwd=self.work, env={"PATH": str(self.bin), "HOME": str(self.home)},
+    def bash(self, *words, **more):
+        done = subprocess.run([str(self.bin / "bash"), *words], cwd=self.work, env={"PATH": str(self.bin), "HOME": str(self.home), **more},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         return done.returncode, done.stdout, done.stderr
 
@@ -96,13 +98,18 @@ class EndsEarly(Machine):
         self.tool("flock", "exit 0")
         self.tool("ctest", "echo '100% tests passed, 0 tests failed out of 3'")
 
-    def run_test(self, code):
-        got, out, _ = self.bash(str(self.work / "scripts/test"), "--release")
+    def run_test(self, code, **more):
+        got, out, _ = self.bash(str(self.work / "scripts/test"), "--release", **more)
         self.assertEqual(got, code, out)
         return out.splitlines()[-2:]
 
     def test_it_does_not(self):
         self.assertEqual(self.run_test(0), ["release: 100% tests passed, 0 tests failed out of 3", "3 passed, 0 failed"])
+
+    def test_of_a_session_s_variables_the_agents_place_alone_stays(self):
+        self.tool("ctest", f"env | grep ^SEEN_ >'{self.top}/variables'; echo '100% tests passed, 0 tests failed out of 3'")
+        self.run_test(0, SEEN_AGENTS_DIR="/there", SEEN_SESSION="one", SEEN_UNDO_SECONDS="5")
+        self.assertEqual((self.top / "variables").read_text(), "SEEN_AGENTS_DIR=/there\n")
 
     def test_by_a_signal(self):
         for name in ("TERM", "HUP", "PIPE"):
@@ -141,6 +148,38 @@ class RunUnittest(Case):
                                   "        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, ()), set())\n",
                                   preexec_fn=without_job_control)
         self.assertEqual(code, 0, out)
+
+
+def no_seed(seed):
+    return (0, 0), None
+
+
+def one_seed(seed):
+    return (1, 2), None
+
+
+def bad_seed(seed):
+    return (1, 2), f"{seed} failed"
+
+
+class Seeds(unittest.TestCase):
+    """A run of random sessions in which too little was done is none that passed."""
+
+    def run_seeds(self, run_seed, wanted, **variables):
+        with mock.patch.dict(os.environ, variables):
+            return run_seeds(run_seed, ("commands", "steps"), wanted, 1, 2)
+
+    def test_enough(self):
+        self.assertEqual(self.run_seeds(one_seed, 3), [])
+        self.assertIn("1 failed", self.run_seeds(bad_seed, 2))
+
+    def test_none_is_wanted(self):
+        self.assertEqual(self.run_seeds(one_seed, 0), ["0 commands done of at least 1"])
+
+    def test_the_time_is_over_too_soon(self):
+        self.assertEqual(self.run_seeds(one_seed, 3, SEEN_UNDO_SECONDS="0"), ["0 commands done of at least 1"])
+        self.assertEqual(self.run_seeds(no_seed, 3, SEEN_UNDO_SECONDS="0.1"), ["0 commands done of at least 1"])
+        self.assertEqual(self.run_seeds(one_seed, 10**9, SEEN_UNDO_SECONDS="0.1"), [])
 
 
 class Words(Case):

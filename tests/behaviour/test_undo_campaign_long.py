@@ -1,7 +1,7 @@
 """The same as test_undo_campaign.py with 100,000 commands, on all processors, in sessions of 12, 60 and 250 steps.
 
-SEEN_UNDO_COMMANDS, SEEN_UNDO_SEED, SEEN_UNDO_STEPS and SEEN_UNDO_WORKERS in the environment choose another run.  With SEEN_UNDO_KEEP the
-directory of a session that failed stays.
+SEEN_UNDO_COMMANDS, SEEN_UNDO_SEED, SEEN_UNDO_STEPS and SEEN_UNDO_WORKERS in the environment choose another run; SEEN_UNDO_SECONDS
+ends it sooner.  With SEEN_UNDO_KEEP the directory of a session that failed stays.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The same as test_undo_git.py's random sequences, 1,000 of them, on all processors.
 
-SEEN_UNDO_SEQUENCES, SEEN_UNDO_SEED and SEEN_UNDO_WORKERS in the environment choose another run.  With SEEN_UNDO_KEEP the directory of a
-session that failed stays.
+SEEN_UNDO_SEQUENCES, SEEN_UNDO_SEED and SEEN_UNDO_WORKERS in the environment choose another run; SEEN_UNDO_SECONDS ends it
+sooner.  With SEEN_UNDO_KEEP the directory of a session that failed stays.
 """
 import os
 import sys

@@ -1,12 +1,22 @@
 """Packages of npm that tests hold what is written here against: official schemas and the programs that read them."""
 import os
 import pathlib
+import pwd
 import shutil
 import subprocess
 import unittest
 
-CACHE = pathlib.Path(os.environ.get("SEEN_AGENTS_DIR") or pathlib.Path(
-    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "seen-tests"))
+
+
+def cache(home):
+    """Where packages of npm, agents among them, are kept for a user with that home."""
+    return pathlib.Path(os.path.abspath(os.environ.get("SEEN_AGENTS_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "seen-tests")))
+
+
+CACHE = cache(os.path.expanduser("~"))
+# For reading alone: ctest's tests have a HOME of their own, and agents are installed for the user.
+USERS_CACHE = cache(pwd.getpwuid(os.getuid()).pw_dir)
 INSTALL_S = 600
 
 

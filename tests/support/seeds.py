@@ -1,5 +1,6 @@
 """Random sessions by their seeds, on several processors, until enough was done."""
 import concurrent.futures
+import math
 import os
 import sys
 import time
@@ -20,7 +21,7 @@ def run_seeds(run_seed, names, wanted, first, workers):
     """Seeds from the first one on, until the first of the counts adds up to `wanted`, or for SEEN_UNDO_SECONDS.  run_seed(seed): (counts in the order of
     names, what went wrong or None).
 
-    Prints the totals behind each.  Returns what went wrong."""
+    Prints the totals behind each.  Returns what went wrong; too few were done is wrong, too."""
     totals, failed, began, seed = [0] * len(names), [], time.monotonic(), first
     seconds = float(os.environ.get("SEEN_UNDO_SECONDS", "inf"))
     with concurrent.futures.ProcessPoolExecutor(workers) as pool:
@@ -38,4 +39,7 @@ def run_seeds(run_seed, names, wanted, first, workers):
                     print(failure, file=sys.stderr, flush=True)
             print("%s in %d s, %d failed, seeds below %d" % (", ".join("%d %s" % pair for pair in zip(totals, names)), time.monotonic() - began, len(failed), seed),
                   file=sys.stderr, flush=True)
+    least = 1 if math.isfinite(seconds) else max(wanted, 1)
+    if totals[0] < least:
+        failed.append("%d %s done of at least %d" % (totals[0], names[0], least))
     return failed
