@@ -82,7 +82,11 @@ int tree_entry_read_disk(const char *path, size_t max_bytes, char **ret_bytes, s
 
 bool tree_entry_is_same_inode(const struct tree_entry *before, const struct tree_entry *after)
 {
-	return before->dev == after->dev && before->ino == after->ino && !before->is_freed;
+	bool is_other = before->creation_ns && after->creation_ns &&
+			before->creation_ns != after->creation_ns;
+
+	return before->dev == after->dev && before->ino == after->ino && !before->is_freed &&
+	       !is_other;
 }
 
 const char *tree_lost_text(enum tree_lost lost)

@@ -385,6 +385,18 @@ class FoundLater(unittest.TestCase):
         self.assertUndone(before, "--all", "--times")
         self.assertUndone(after, command="redo")
 
+    def test_attribute_of_a_file_that_got_the_number_of_one_with_several_names(self):
+        """tar removes the last name of a file, and the one that it makes has its inode number, its content and its time."""
+        self.session.write("a", b"a")
+        os.link(self.session.path("a"), self.session.path("b"))
+        before = tree(self.session.workspace)
+        agent = self.session.agent()
+        agent.shell("rm b; tar cf ../archive a; tar xf ../archive; %s attributes a a a" % PYTHON)
+        agent.close()
+        after = tree(self.session.workspace)
+        self.assertUndone(before, "--all", "--times")
+        self.assertUndone(after, command="redo")
+
     def test_attribute_of_a_file_that_came_back(self):
         """It is another file than the one of that point, with the same content."""
         agent = self.session.agent()
