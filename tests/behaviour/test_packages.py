@@ -65,10 +65,10 @@ class Version(Case):
         version = run("cmake", "-P", self.top / "print.cmake", env=self.env).stdout.strip().removeprefix("-- ")
         return re.search('RELEASE "(.*)"', (self.top / "commit.h").read_text())[1], version
 
-    def packaged(self, function="package_version"):
-        """What a function of scripts/package has as its result."""
+    def packaged(self, function="package_version", before=":", words=""):
+        """What a function of scripts/package has as its result, after some script and with some words."""
         script = f"set -euo pipefail; set -- --help; . {self.source}/scripts/lib.sh; root={self.source} scratch={self.top}/scratch; " + re.search(
-            rf"(?ms)^{function}\(\) \{{.*?^\}}", (self.source / "scripts/package").read_text())[0] + f"; {function}"
+            rf"(?ms)^{function}\(\) \{{.*?^\}}", (self.source / "scripts/package").read_text())[0] + f"; {before}; {function} {words}"
         done = run("bash", "-c", script, env=self.env, check=False)
         return done.returncode, done.stdout.strip()
 
@@ -87,6 +87,27 @@ class Version(Case):
         self.commit()
         self.assertEqual(self.built(), ("1 commit later, ", "3.4.5"))
         self.assertRegex(self.packaged()[1], r"^3\.4\.5\+1\.g[0-9a-f]{7}$")
+
+    def test_each_unit_test_is_built(self):
+        """Where one is not, no package is made, whatever an earlier call built."""
+        scratch, made = self.top / "scratch", self.top / "programs/aarch64/unit"
+        for name in ("room/test_one.c", "room/test_two.c"):
+            (scratch / "source/tests/unit/room").mkdir(parents=True, exist_ok=True)
+            (scratch / "source/tests/unit" / name).touch()
+        built = scratch / "aarch64/tests/unit"
+        built.mkdir(parents=True)
+        for names, status, code, said in ((("one", "two"), 0, 0, ""), (("one", "two"), 1, 1, "see "), (("one",), 0, 1, "test_two"),
+                                          (("one", "two", "three"), 0, 1, "test_three"), ((), 0, 1, "test_one")):
+            with self.subTest(names=names, status=status):
+                for directory in (built, made):
+                    shutil.rmtree(directory, ignore_errors=True)
+                    directory.mkdir(parents=True)
+                for name in names:
+                    (built / f"test_{name}").touch()
+                got, out = self.packaged("build_unit_tests", f"output={self.top} programs={self.top}/programs; "
+                                         f'in_debian_11() {{ [ "$2" = cmake ] || {{ echo built; return {status}; }}; }}; set -- aarch64', '"$1"')
+                self.assertEqual((got, said in out), (code, True), out)
+                self.assertEqual((self.top / "unit-aarch64.log").exists(), code != 0)
 
     def test_scratch_of_another_commit(self):
         """What --scratch has of one commit stays for it alone: its files, and what was built of them."""

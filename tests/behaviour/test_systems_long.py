@@ -19,6 +19,8 @@ from driver import SOURCE
 ROOT = str(SOURCE / "packaging/root")
 SUITES = ["bullseye", "bookworm", "trixie", "sid"]
 COLUMNS = ["installs", "demo", "calls", "sink", "undo", "uninstalls"]
+# For aarch64 scripts/package builds the unit tests, too.
+WITH_UNITS = ["installs", "demo", "calls", "units", "sink", "undo", "uninstalls"]
 
 
 def run(*words, **more):
@@ -120,7 +122,7 @@ class Systems(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("qemu-aarch64-static"), "no qemu-user-static")
     def test_aarch64(self):
-        self.table("aarch64", ["bookworm"], "arm64")
+        self.table("aarch64", ["bookworm"], "arm64", WITH_UNITS)
 
     def test_needs_no_newer_glibc_than_2_28(self):
         for package in set(self.top.glob("packages/*.tar.gz")) - set(self.top.glob("packages/*-static.tar.gz")):
