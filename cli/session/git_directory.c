@@ -150,7 +150,7 @@ static bool is_younger(const struct stat *stat, int64_t time_ns)
 	return stat->st_ctim.tv_sec * INT64_C(1000000000) + stat->st_ctim.tv_nsec > time_ns;
 }
 
-/* A ref that is written, or removed, changes its directory, too. */
+/* A ref that is written, or removed, writes its directory, too. */
 static bool has_younger(const char *directory, int64_t time_ns)
 {
 	char path[PATH_MAX];
@@ -174,7 +174,7 @@ static bool has_younger(const char *directory, int64_t time_ns)
 	return is;
 }
 
-bool git_directory_changed(const struct git_directory_above *above, int64_t time_ns)
+bool git_directory_written(const struct git_directory_above *above, int64_t time_ns)
 {
 	static const char *const NAMES[] = { "HEAD", "index", "packed-refs", "logs/HEAD" };
 	const char *const directories[] = { above->own, above->common };

@@ -21,8 +21,9 @@ struct git_directory_above {
  * none above it. */
 bool git_directory_above(const char *root, struct git_directory_above *ret_above);
 
-/* git_directory_changed(): was HEAD, the index, a reflog of HEAD or a ref changed behind a time?  time_ns: realtime. */
-bool git_directory_changed(const struct git_directory_above *above, int64_t time_ns);
+/* git_directory_written(): was a file of HEAD, the index, the reflog of HEAD or the refs written, or a directory of
+ * refs, behind a time?  What they say need not be another thing: `git status` writes the index.  time_ns: realtime. */
+bool git_directory_written(const struct git_directory_above *above, int64_t time_ns);
 
 /* git_directory_of_worktree(): the git directory that a linked worktree shares with others, which knows
  * that worktree: a `.git` file alone may name anything.

@@ -137,12 +137,16 @@ static int prepare(struct git_locks *locks, const char *path, char **ret_copy)
 	return *ret_copy ? 0 : -ENOMEM;
 }
 
-static void note_made(struct git_locks *locks, char *copy, int error)
+/* Returns 0: it is held, or cannot be made at all; -EAGAIN: another program's is there; -ENOMEM. */
+static int note_made(struct git_locks *locks, char *copy, int error)
 {
 	if (error == 0)
 		locks->paths[locks->count++] = copy;
+	else if (error == -EAGAIN)
+		locks->blocked = copy;
 	else
 		free(copy);
+	return error == -EAGAIN || error == -ENOMEM ? error : 0;
 }
 
 /* One that cannot be made at all git cannot make, either. */
@@ -157,12 +161,7 @@ static int make_lock(struct locking *locking, const char *path)
 		return error;
 	error = place_of(&locking->places, path, &directory, &name);
 	error = error ? error : make_file(locking, directory, name);
-	if (error == -EAGAIN) {
-		locks->blocked = copy;
-		return error;
-	}
-	note_made(locks, copy, error);
-	return error == -ENOMEM ? error : 0;
+	return note_made(locks, copy, error);
 }
 
 static bool holds(const struct git_locks *locks, const char *path)
@@ -243,6 +242,21 @@ bool git_locks_has_other(const struct git_locks *locks, const char *path)
 	return is_held;
 }
 
+/* Removes a lock whose process has ended.  hg removes one only while it holds NAME.break, too: else what is
+ * removed could be the lock of a process that removed the dead one before. */
+static void break_link(int directory, const char *name, const char *text)
+{
+	char guard[NAME_MAX + 1];
+
+	if (!is_forsaken(directory, name) ||
+	    snprintf(guard, sizeof(guard), "%s.break", name) >= (int)sizeof(guard) ||
+	    symlinkat(text, directory, guard) < 0)
+		return;
+	if (is_forsaken(directory, name))
+		(void)unlinkat(directory, name, 0);
+	(void)unlinkat(directory, guard, 0);
+}
+
 static int make_link(struct locking *locking, const char *path)
 {
 	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES], *copy;
@@ -256,12 +270,11 @@ static int make_link(struct locking *locking, const char *path)
 	    (!read_host(host, sizeof(host)) ||
 	     snprintf(text, sizeof(text), "%s%ld", host, (long)getpid()) >= (int)sizeof(text)))
 		error = -ENAMETOOLONG;
-	if (error == 0 && symlinkat(text, directory, name) < 0)
-		error = -errno;
-	if (error == -EEXIST && is_forsaken(directory, name) && unlinkat(directory, name, 0) == 0)
+	if (error == 0) {
+		break_link(directory, name, text);
 		error = symlinkat(text, directory, name) < 0 ? -errno : 0;
-	note_made(locking->locks, copy, error);
-	return error == -ENOMEM ? error : 0;
+	}
+	return note_made(locking->locks, copy, error == -EEXIST ? -EAGAIN : error);
 }
 
 /* hg's locks are held; of others it is inspected whether they were taken behind the plan. */

@@ -29,7 +29,7 @@ struct git_locks {
 void git_locks_init(const char *undo, struct git_locks *ret_locks);
 
 /* git_locks_acquire(): makes the lock files; takes over those of an undo that was killed, and waits a while for
- * those of other programs.  Returns 0; -EAGAIN: `blocked` stays; other negative errnos. */
+ * those of other git programs.  One of hg's is removed where its process has ended, by hg's own rule.  Returns 0; -EAGAIN: `blocked` stays; other negative errnos. */
 int git_locks_acquire(const struct schedule *plan, struct git_locks *locks);
 void git_locks_release(struct git_locks *locks);
 

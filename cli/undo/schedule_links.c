@@ -141,22 +141,25 @@ static int add_found(struct making *making, const char *path, const struct tree_
 	char final[PACK_PATH_BYTES_MAX + 1];
 	struct tree_entry found;
 	size_t count = names->count;
-	bool as_left, conflict;
+	enum tree_left left;
+	bool conflict;
 
 	if (is_judged_left(making, path) || !final_path(making, path, final, sizeof(final)))
 		return 0; /* or it will not be there */
-	int error = tree_changes_disk(making->changes, path, wanted->ctime_ns, &found, &as_left,
+	int error = tree_changes_disk(making->changes, path, wanted->ctime_ns, &found, &left,
 				      &conflict);
 	if (error < 0 || !found.exists)
 		return error;
 	const char *name = tree_memory_text(making->changes->walk->memory, final, strlen(final));
 	if (!name)
 		return -ENOMEM;
-	if (as_left && (!conflict || making->options->force))
+	if (left == TREE_AS_LEFT && (!conflict || making->options->force))
 		error = making_adjust(making, name, wanted, &found, path);
 	else if (found.mtime_ns != wanted->mtime_ns || !making_has_content(making, wanted, path))
 		return note_left(making, path, wanted, &found,
-				 as_left ? SCHEDULE_CONFLICT : SCHEDULE_EXTERNAL);
+				 left == TREE_AS_LEFT         ? SCHEDULE_CONFLICT
+				 : left == TREE_OWNER_DIFFERS ? SCHEDULE_OWNER
+							      : SCHEDULE_EXTERNAL);
 	return error || names->count > count
 		       ? error
 		       : making_add_name(making, name, wanted, SCHEDULE_NAME_HOLDS);

@@ -447,7 +447,7 @@ int tree_changes_between(const struct tree_records *records, size_t first, size_
 }
 
 int tree_changes_disk(const struct tree_changes *changes, const char *path, int64_t time_ns,
-		      struct tree_entry *ret_entry, bool *ret_as_left, bool *ret_conflict)
+		      struct tree_entry *ret_entry, enum tree_left *ret_left, bool *ret_conflict)
 {
 	int error = tree_state_of_base(changes->walk, NULL, path, ret_entry);
 	const struct pack_state state = { .dev = ret_entry->dev,
@@ -455,7 +455,7 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 					  .creation_ns = ret_entry->creation_ns };
 	const struct tree_inode *inode = tree_inode_find(changes->walk, &state);
 
-	*ret_as_left = false;
+	*ret_left = TREE_CHANGED_SINCE;
 	*ret_conflict = inode && inode->other;
 	if (state.creation_ns > time_ns) {
 		/* Its number was another file's then. It may be what an undo made in the place of that: of
@@ -464,10 +464,12 @@ int tree_changes_disk(const struct tree_changes *changes, const char *path, int6
 		return error;
 	}
 	if (inode && inode->object && inode->left)
-		*ret_as_left = has_state(inode->left, ret_entry) &&
-			       has_owner(inode->left, ret_entry);
-	else if (inode && inode->object && inode->changed) /* left open: taken for the session's */
-		*ret_as_left = state.creation_ns && inode->creation_ns == state.creation_ns;
+		*ret_left = !has_state(inode->left, ret_entry)   ? TREE_CHANGED_SINCE
+			    : !has_owner(inode->left, ret_entry) ? TREE_OWNER_DIFFERS
+								 : TREE_AS_LEFT;
+	else if (inode && inode->object && inode->changed && state.creation_ns &&
+		 inode->creation_ns == state.creation_ns) /* left open: taken for the session's */
+		*ret_left = TREE_AS_LEFT;
 	return error;
 }
 

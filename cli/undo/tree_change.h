@@ -110,11 +110,12 @@ int tree_changes_between(const struct tree_records *records, size_t first, size_
 			 struct tree_later *later, struct tree_changes *ret_changes);
 
 /* tree_changes_disk(): what is on disk by a name that no record is about; nothing, where it was made behind time_ns.
- * ret_as_left: it was there at time_ns, the session changed it by another name, and it is as the session left it.
+ * ret_left: AS_LEFT where it was there at time_ns, the session changed it by another name, and it is as the session
+ * left it; OWNER_DIFFERS where it is so but for the owner; else CHANGED_SINCE.
  * ret_conflict: a later record that is not selected changed it so.  The range has no end.
  * Returns 0 or -ENOMEM. */
 int tree_changes_disk(const struct tree_changes *changes, const char *path, int64_t time_ns,
-		      struct tree_entry *ret_entry, bool *ret_as_left, bool *ret_conflict);
+		      struct tree_entry *ret_entry, enum tree_left *ret_left, bool *ret_conflict);
 void tree_changes_free(struct tree_changes *changes);
 
 #endif

@@ -116,7 +116,7 @@ static const char *worktree_text(bool is_gone)
 }
 
 static const char ABOVE[] =
-	"outside the workspace: what changed in it since the session began stays";
+	"outside the workspace: what may have changed in it since the session began stays";
 
 bool undo_report_above(const struct undo_run *run)
 {

@@ -294,8 +294,8 @@ static int lock_git(struct undo_run *run)
 	int error = git_locks_acquire(&run->schedule, &run->locks);
 
 	if (error == -EAGAIN) {
-		message("nothing was changed: %s is there: a git program is at work, or was killed "
-			"(remove the file then)",
+		message("nothing was changed: %s is there: another program is at work, or was "
+			"killed (remove the file then)",
 			run->locks.blocked);
 		return EXIT_CODE_CONFLICT;
 	}

@@ -72,7 +72,7 @@ bool undo_worktree_above(const struct undo_run *run, char *ret_directory)
 
 	if (run->request->kind != OPERATION_UNDO ||
 	    !git_directory_above(run->session.workspace, &above) ||
-	    !git_directory_changed(&above, (int64_t)since_ns))
+	    !git_directory_written(&above, (int64_t)since_ns))
 		return false;
 	strcpy(ret_directory, above.own);
 	return true;

@@ -17,7 +17,7 @@
 bool undo_worktree_next(const struct undo_run *run, size_t *at, char *ret_directory,
 			bool *ret_is_gone);
 
-/* undo_worktree_above(): the git directory above the workspace, if its state changed since the session began.
+/* undo_worktree_above(): the git directory above the workspace, if its state may have changed since the session began.
  * Of an undo.  ret_directory: PATH_MAX. */
 bool undo_worktree_above(const struct undo_run *run, char *ret_directory);
 

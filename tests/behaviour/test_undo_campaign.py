@@ -236,6 +236,43 @@ class Found(unittest.TestCase):
         self.assertEqual((session.read("a"), session.read("b")), (b"before\nexternal\n", b"before\n"))
         self.assertEqual((result.returncode, result.stderr), (12, b"seen: a is left as it is: an external program changed it since\n"))
 
+    @unittest.skipIf(os.getuid(), "another owner: as root")
+    def test_another_name_whose_owner_is_not_on_record(self):
+        """It is not said that an external program changed it: the record may be of a user namespace."""
+        session = Session()
+        self.addCleanup(session.close)
+        session.write("a", b"before\n")
+        os.link(session.path("a"), session.path("b"))
+        agent = session.agent()
+        agent.shell("echo more >> b; rm b")
+        agent.close()
+        os.chown(session.path("a"), 1234, 1234)
+        result = session.seen("undo", "--all", "--session", session.name, check=False)
+        self.assertEqual((session.read("a"), session.read("b")), (b"before\nmore\n", b"before\n"))
+        self.assertEqual((result.returncode, result.stderr),
+                         (12, b"seen: a is left as it is: its owner is not the one on record, which may have been noted in a user namespace\n"))
+
+    def test_the_last_name_of_a_file_goes_and_comes_back(self):
+        """A later step removed the other one: what the step's own name has is kept before it goes."""
+        for size in 500, 150000:
+            session = Session()
+            self.addCleanup(session.close)
+            session.write("a", os.urandom(size))
+            content = session.read("a")
+            agent = session.agent()
+            agent.shell("ln a c")
+            agent.shell("rm a")
+            agent.close()
+            after = tree(session.workspace)
+            result = session.seen("undo", "--step", "1", "--times", "--session", session.name, check=False)
+            self.assertEqual((result.returncode, result.stderr, os.listdir(session.workspace)), (0, b"", []))
+            result = session.seen("redo", "--session", session.name, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            self.assertEqual(difference(after, tree(session.workspace)), [])
+            self.assertEqual(session.read("c"), content)
+            session.seen("undo", "--all", "--session", session.name)
+            self.assertEqual((session.read("a"), os.listdir(session.workspace)), (content, ["a"]))
+
     def test_no_name_of_a_file_is_one_that_the_store_has(self):
         """What was large is kept by a hard link, and the store lies in a workspace that is a home directory."""
         session = Session()

@@ -453,7 +453,7 @@ class Locks(GitCase):
         for name in ("index.lock", "HEAD.lock", "packed-refs.lock") if LONG else ("HEAD.lock",):
             self.session.write(".git/" + name, b"")
             said = self.seen(12, "undo", "--all")
-            self.assertEqual(said, "seen: nothing was changed: %s is there: a git program is at work, or was killed (remove the file then)\n" % self.session.path(".git/" + name))
+            self.assertEqual(said, "seen: nothing was changed: %s is there: another program is at work, or was killed (remove the file then)\n" % self.session.path(".git/" + name))
             self.assertEqual((self.head(), self.session.read("a")), (after, b"x\n"))
             self.assertEqual(self.seen(12, "undo", "--all", "--force"), said)
             self.assertTrue(os.path.exists(self.session.path(".git/" + name)))

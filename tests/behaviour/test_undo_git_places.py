@@ -10,7 +10,7 @@ import unittest
 from harness import SEEN, short_form_by, wait_until
 from test_undo_git import GitCase
 
-ABOVE = "seen: %s: outside the workspace: what changed in it since the session began stays\n"
+ABOVE = "seen: %s: outside the workspace: what may have changed in it since the session began stays\n"
 
 
 @unittest.skipUnless(shutil.which("git"), "needs git")
@@ -40,6 +40,19 @@ class Elsewhere(GitCase):
         self.run_steps("git commit -q --allow-empty -m three")
         for words in ("--all",), ("--last",):
             self.assertIn(ABOVE % os.path.join(self.session.directory, ".git"), self.seen(1, "undo", *words))
+
+    def test_above_the_workspace_only_what_is_known_is_said(self):
+        """A person's `git status` writes the index there, but changes nothing."""
+        self.git("mv .git ..; git -C .. add workspace; git commit -qm moved; echo p > ../p; git -C .. add p; git commit -qm p")
+        self.run_steps("true")
+        refs = self.git("git for-each-ref; git rev-parse HEAD; git ls-files -s")
+        index = os.stat(os.path.join(self.session.directory, ".git/index")).st_ctime_ns
+        self.git("touch ../p; git status --porcelain")
+        self.assertGreater(os.stat(os.path.join(self.session.directory, ".git/index")).st_ctime_ns, index)
+        self.assertEqual(self.git("git for-each-ref; git rev-parse HEAD; git ls-files -s"), refs)
+        said = self.seen(1, "undo", "--all")
+        self.assertNotIn("what changed", said)
+        self.assertIn("may have changed", said)
 
     def test_by_a_symbolic_link_it_comes_back(self):
         """All of it, or its refs and what belongs to them."""
@@ -115,22 +128,60 @@ class ByItself(GitCase):
 
 @short_form_by("preload")
 class OtherLocks(GitCase):
-    def test_the_locks_of_hg_are_held(self):
+    FILES = "cat .hg/dirstate .hg/store/a; ls -A .hg .hg/store"
+
+    def prepare(self):
         self.git("mkdir -p .hg/store; echo 1 | tee .hg/dirstate .hg/store/a")
+        return self.git(self.FILES)
+
+    @staticmethod
+    def holder(pid):
+        """What hg has in a lock."""
+        return "%s/%x:%d" % (os.uname().nodename, os.stat("/proc/self/ns/pid").st_ino, pid)
+
+    def refuses(self, lock, *words):
+        """The undo changes nothing, and names the lock."""
+        before = self.git(self.FILES), os.readlink(lock)
+        said = "seen: nothing was changed: %s is there: another program is at work, or was killed (remove the file then)\n" % lock
+        self.assertEqual(self.seen(12, "undo", *words), said)
+        self.assertEqual((self.git(self.FILES), os.readlink(lock)), before)
+
+    def test_the_locks_of_hg_are_held(self):
+        before = self.prepare()
         locks = [self.session.path(".hg/wlock"), self.session.path(".hg/store/lock")]
-        self.run_steps("for i in $(seq 1500); do echo $i > f$i; done; echo 2 | tee .hg/dirstate .hg/store/a", "rm -f f*")
+        self.run_steps("for i in $(seq 1500); do echo $i > f$i; done; echo 2 | tee .hg/dirstate .hg/store/a")
+        count = len(os.listdir(self.session.workspace))
         undo = subprocess.Popen([SEEN, "undo", "--all", "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(lambda: os.path.lexists(locks[1]) or undo.poll() is not None)
+        wait_until(lambda: len(os.listdir(self.session.workspace)) < count or undo.poll() is not None)
         undo.send_signal(signal.SIGSTOP)
         for lock in locks:
-            self.assertRegex(os.readlink(lock), r"^%s/[0-9a-f]+:%d$" % (re.escape(os.uname().nodename), undo.pid))
+            self.assertEqual(os.readlink(lock), self.holder(undo.pid))
         undo.kill()
         undo.wait()
+        # Another program has taken one meanwhile: what was begun waits.
+        os.unlink(locks[0])
+        os.symlink(self.holder(os.getpid()), locks[0])
+        self.refuses(locks[0], "--continue")
+        os.unlink(locks[0])
         # hg itself removes the lock of a process that has ended; so does the next undo.
-        self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
-        self.session.seen("undo", "--all", "--session", self.session.name, check=False)
-        self.assertEqual(self.git("cat .hg/dirstate .hg/store/a; ls -A .hg .hg/store"), "1\n1\n.hg:\ndirstate\nstore\n\n.hg/store:\na\n")
+        self.seen(0, "undo", "--continue")
+        self.assertEqual(self.git(self.FILES + "; ls f*"), before + "ls: cannot access 'f*': No such file or directory\n")
+
+    def test_the_lock_of_a_process_that_has_ended_goes_by_the_rule_of_hg(self):
+        """Not while another program holds wlock.break: that one removes it, and takes the lock then."""
+        before = self.prepare()
+        self.run_steps("echo 2 | tee .hg/dirstate .hg/store/a")
+        lock, guard = (self.session.path(".hg/" + name) for name in ("wlock", "wlock.break"))
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        os.symlink(self.holder(ended.pid), lock)
+        os.symlink(self.holder(os.getpid()), guard)
+        self.refuses(lock, "--all")
+        self.assertEqual(os.readlink(guard), self.holder(os.getpid()))
+        os.unlink(guard)
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git(self.FILES), before)
 
 
 if __name__ == "__main__":
