@@ -14,10 +14,11 @@ PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md"))]
 WORDS_MAX = {"README.md": 900, "docs/DESIGN.md": 3000}
 
 
-def shown():
+def program(path):
+    """A program of the source tree, as a module."""
     sys.dont_write_bytecode = True
-    loader = importlib.machinery.SourceFileLoader("shown", str(SOURCE / "scripts/shown"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("shown", loader))
+    loader = importlib.machinery.SourceFileLoader(os.path.basename(path), str(SOURCE / path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
 
@@ -47,7 +48,7 @@ class Shown(Case):
 
     def test_recording(self):
         """The recording shows what the guide's first block does; ./scripts/recording writes it anew."""
-        module = shown()
+        module = program("scripts/shown")
         scene, _, block = module.BLOCK.search((SOURCE / "docs/guide.md").read_text()).groups()
         self.assertEqual(scene, "demo")
         for theme in ("light", "dark"):
@@ -103,6 +104,37 @@ class Shown(Case):
         self.assertGreater(len(rows), 3)
         for name, version in rows:
             self.assertEqual(tried.get(names.get(name, name)), version, name)
+
+    def test_each_row_of_agents_has_a_date_and_a_build(self):
+        """docs/agents.md has rows of several days: each agent's first row tells which, and the build that it was played with."""
+        first, *tables = program("tests/agents/survey").tables_of((SOURCE / "docs/agents.md").read_text()).items()
+        self.assertEqual(first[0], "| agent | version | played on | build | system |")
+        played = {row.split(" | ")[0] for row in first[1]}
+        for head, rows in tables:
+            self.assertLessEqual({row.split(" | ")[0] for row in rows}, played, head)
+        for row in first[1]:
+            self.assertRegex(row, r" \| \d[\d.]* \| \d{4}-\d\d-\d\d \| seen \d[^|]* \| ")
+            self.assertNotIn("-modified", row)
+
+    def test_an_update_keeps_the_date_and_the_build_of_what_is_not_played(self):
+        head = ["| agent | played on | build |", "|---|---|---|"]
+        seen = ["", "| agent | via | own read |", "|---|---|---|"]
+        before = [*head, "| pi | then | old |", "| codex | then | old |", *seen, "| pi | auto | no |", "| codex | auto | no |"]
+        new = [*head, "| codex | now | new |", *seen, "| codex | auto | yes |"]
+        page = program("tests/agents/survey").update("\n".join(new), "\n".join(before))
+        self.assertEqual(page.splitlines(), [*head, "| pi | then | old |", "| codex | now | new |", *seen, "| pi | auto | no |", "| codex | auto | yes |"])
+
+    def test_a_modified_build_writes_no_page_of_agents(self):
+        seen, page = self.top / "bin/seen", self.top / "page.md"
+        seen.parent.mkdir()
+        seen.write_text("#!/bin/sh\necho 'seen 0.2.0 (no tag, commit 0123456789ab-modified)'\n")
+        seen.chmod(0o755)
+        for words in ((), ("--update",)):
+            page.write_text("the page")
+            done = subprocess.run([sys.executable, SOURCE / "tests/agents/survey", "--out", page, *words, "pi"], stdin=subprocess.DEVNULL, capture_output=True,
+                                  env={**os.environ, "SEEN_BUILD": str(self.top), "SEEN_AGENTS_DIR": str(self.top)}, timeout=DEADLINE, check=False)
+            self.assertEqual((done.returncode, page.read_text()), (2, "the page"), done.stderr)
+            self.assertIn(b"commit 0123456789ab-modified", done.stderr)
 
 
 if __name__ == "__main__":
