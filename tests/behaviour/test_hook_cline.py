@@ -80,7 +80,7 @@ class Plugin(Case):
         (directory / "host.mjs").write_text(HOST)
         (directory / "bin/seen").write_text(SEEN)
         (directory / "bin/seen").chmod(0o755)
-        done = subprocess.run(["node", "host.mjs"], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+        done = subprocess.run([shutil.which("node"), "host.mjs"], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               env={**self.env, "PATH": f"{directory}/bin:{self.env['PATH']}", "LOG": str(directory / "log"), **more})
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return json.loads(done.stdout)
@@ -120,6 +120,12 @@ class Plugin(Case):
     def test_without_an_answer(self):
         """One that prints something else, or is not there: cline goes on as without it."""
         self.assertEqual(self.run_host(BROKEN="1")["passed"], None)
+
+    def test_without_a_shell(self):
+        """cline goes on as without it."""
+        out = self.run_host(PATH="/nonexistent")
+        self.assertEqual((out.get("refused"), out["passed"], out["read"], out["asked"]), (None, None, None, []))
+        self.assertEqual((out["prompts"], out["behind"]), ([None] * 5, [None] * 3))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // By `seen hooks install cline`; `seen hooks remove cline` removes this file.
-// Has `seen` give files in full again when the conversation is another one, or shorter than it was; and answer the agent's own reads,
-// and refuse edits of files that changed since.  Outside of `seen run` it does nothing.
+// Has `seen` give files in full again when the conversation is another one, or shorter than it was.  Where `answers` is true, `seen` also
+// answers the agent's own reads, and refuses edits of files that changed since.  Outside of `seen run` it does nothing.
 import { spawnSync } from "node:child_process";
 
 const answers = true; // false with --forget-only
@@ -18,7 +18,7 @@ function ask(event, { snapshot, toolCall }, more) {
 		hook_event_name: event, tool_name: toolCall?.toolName, tool_use_id: toolCall?.toolCallId, cwd: process.cwd(),
 		session_id: snapshot?.conversationId, agent_id: snapshot?.parentAgentId ? snapshot.agentId : undefined, prompt_id: snapshot?.runId, ...more }));
 	try {
-		return JSON.parse(answer);
+		return JSON.parse(answer) ?? {}; // null: there is no shell
 	} catch {
 		return {};
 	}
