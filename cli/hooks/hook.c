@@ -170,20 +170,34 @@ static void handle(const struct session *session, const struct hook_input *input
 	journal_unmap(&journal);
 }
 
+#define FAULT(signal) \
+	{ \
+		signal, "seen: the hook was ended by " #signal "\n" \
+	}
+
+static const struct fault {
+	int signal;
+	char text[40];
+} FAULTS[] = {
+	FAULT(SIGABRT), FAULT(SIGBUS),  FAULT(SIGFPE),  FAULT(SIGILL),
+	FAULT(SIGPIPE), FAULT(SIGSEGV), FAULT(SIGXCPU), FAULT(SIGXFSZ),
+};
+
+/* The command that is installed hides the line; without it nothing tells such an end from no answer. */
 static void finish(int signal)
 {
-	(void)signal;
+	for (size_t i = 0; i < sizeof(FAULTS) / sizeof(FAULTS[0]); i++)
+		if (FAULTS[i].signal == signal &&
+		    write(STDERR_FILENO, FAULTS[i].text, strlen(FAULTS[i].text)) < 0)
+			break;
 	_exit(EXIT_CODE_OK);
 }
 
 /* The shell that ran this was replaced: an agent may take another end for a refusal. */
 static void finish_well(void)
 {
-	static const int SIGNALS[] = { SIGABRT, SIGBUS,  SIGFPE,  SIGILL,
-				       SIGPIPE, SIGSEGV, SIGXCPU, SIGXFSZ };
-
-	for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++)
-		(void)signal(SIGNALS[i], finish);
+	for (size_t i = 0; i < sizeof(FAULTS) / sizeof(FAULTS[0]); i++)
+		(void)signal(FAULTS[i].signal, finish);
 }
 
 void hook_run(const char *agent)

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import unittest
 
-from driver import SEEN
+from driver import RUN_HOOK, SEEN
 from test_story import Story
 
 # What steps of an agent (test_story.py) begin with.
@@ -18,10 +18,7 @@ def hook(event, tool=None, response=None, conversation="c1", **tool_input):
                 "tool_use_id": "t", "tool_input": tool_input}
     if "/" in conversation: document["agent_id"] = conversation.split("/")[1]
     if response is not None: document["tool_response"] = response
-    done = subprocess.run(["sh", "-c", "%(seen)s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL)  # the guard's warnings are the shell's
-    assert done.returncode == 0, done
-    answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+    answer = run_hook("claude", document).get("hookSpecificOutput", {})
     assert answer.pop("hookEventName", event) == event
     return answer
 def forget(event):
@@ -94,7 +91,7 @@ class Answers(Story):
             os.mkfifo(ask)
             os.mkfifo(str(ask) + ".done")
             threading.Thread(target=self.serve, args=[ask], daemon=True).start()
-        head = AGENT % {"seen": SEEN, "result": result, "ask": ask}
+        head = RUN_HOOK + AGENT % {"seen": SEEN, "result": result, "ask": ask}
         (self.top / "steps").write_text(json.dumps([[head + script + "\ntell()"]]))
         (self.top / "stepper.py").write_text("import json, subprocess, sys\nfor step in json.load(open(sys.argv[1])):\n    exec(step[0], {**globals()})\n")
         self.seen("run", "--session", "s", "--via", "preload", "--agent", "stepper.py", *options, "--", "python3", str(self.top / "stepper.py"),
@@ -435,9 +432,7 @@ PLUGIN = r"""
 def ask(agent, event, tool, conversation="c1", output=None, others=False, **tool_input):
     document = {"session_id": conversation, "hook_event_name": event, "cwd": os.getcwd(), "tool_name": tool, "tool_use_id": "t", "tool_input": tool_input, "others": others}
     if output is not None: document["tool_response"] = output
-    done = subprocess.run(["sh", "-c", "%(seen)s answer hook " + agent + " 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
-    assert done.returncode == 0
-    return json.loads(done.stdout) if done.stdout else {}
+    return run_hook(agent, document)
 def text_of_pi(name, offset=1, limit=None):
     lines = open(name, newline="").read().split("\n"); part = lines[offset - 1:][:limit]; rest = len(lines) - offset + 1 - len(part)
     return "\n".join(part) + (f"\n\n[{rest} more lines in file. Use offset={offset + len(part)} to continue.]" if rest else "")
@@ -459,7 +454,7 @@ def before(agent, tool, name, **more):
 
 class Plugins(Answers):
     def play(self, script, agent="", *options):
-        return super().play(PLUGIN % {"seen": SEEN} + script.replace("AGENT", repr(agent)), "--session", agent or "s", *options)
+        return super().play(PLUGIN + script.replace("AGENT", repr(agent)), "--session", agent or "s", *options)
 
     def test_reads(self):
         for agent in ("pi", "opencode"):
@@ -548,13 +543,12 @@ def search(output, agent="pi", tool="grep", conversation="c1", **tool_input):
     response = {"llmContent": output, "returnDisplay": "found"} if agent == "gemini" else output
     document = {"session_id": conversation, "hook_event_name": "AfterTool" if agent == "gemini" else "PostToolUse", "prompt_id": "p1", "cwd": os.getcwd(),
                 "tool_name": tool, "tool_use_id": "t", "tool_input": tool_input, "tool_response": response, "others": False}
-    done = subprocess.run(["sh", "-c", "%(seen)s answer hook " + agent + " 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
-    answer = json.loads(done.stdout) if done.stdout else {}
+    answer = run_hook(agent, document)
     return answer.get("output", answer.get("reason", "same"))
 def searches(*arguments, **more):
     text = search(*arguments, **more)
     out.append(text if text == "same" else "notice" if ": already run. Same output as " in text and ", seen-" in text and "\\n" not in text else text)
-found = "".join("src/f%%d.c:%%d: a line that was found\\n" %% (i, i) for i in range(40))
+found = "".join("src/f%d.c:%d: a line that was found\\n" % (i, i) for i in range(40))
 '''
 
 
@@ -562,7 +556,7 @@ class Searches(Answers):
     """Results of an agent's own search tools: the same output for the same question."""
 
     def searched(self, script, *options):
-        return self.play(SEARCH % {"seen": SEEN} + script, *options)
+        return self.play(SEARCH + script, *options)
 
     def test_repeated(self):
         self.assertEqual(self.searched('''

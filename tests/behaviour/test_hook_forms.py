@@ -2,29 +2,25 @@
 import json
 import unittest
 
-from driver import SEEN
 from test_hook_answers import Answers
 
 # For scripts of test_hook_answers.py.
 FORMS = r'''
 def ask(agent, **document):
-    done = subprocess.run(["sh", "-c", "%(seen)s answer hook " + agent + " 2>/dev/null || :"], input=json.dumps(document).encode(),
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert done.returncode == 0, done
-    return json.loads(done.stdout) if done.stdout else {}
+    return run_hook(agent, document)
 def says(text): out.append(kind(text) if isinstance(text, str) else text)
 
 def gemini(event, tool, response=None, conversation="c1", **tool_input):
     more = {} if response is None else {"tool_response": response}
     return ask("gemini", session_id=conversation, hook_event_name=event, cwd=os.getcwd(), tool_name=tool, tool_input=tool_input, **more)
-HEAD = ("\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines %%d-%%d of %%d total lines.\nAction: To read more of the file, you "
+HEAD = ("\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines %d-%d of %d total lines.\nAction: To read more of the file, you "
         "can use the 'start_line' and 'end_line' parameters in a subsequent 'read_file' call. For example, to read the next section of the file, use "
-        "start_line: %%d.\n\n--- FILE CONTENT (truncated) ---\n")
+        "start_line: %d.\n\n--- FILE CONTENT (truncated) ---\n")
 def gemini_text(name, start=None, end=None):
     text = open(name, newline="").read(); lines = text.split("\n")
     first, last = start or 1, min(end or len(lines), len(lines))
     if (first, last) == (1, len(lines)): return text
-    return HEAD %% (first, last, len(lines), last + 1) + "\n".join(lines[first - 1:last])
+    return HEAD % (first, last, len(lines), last + 1) + "\n".join(lines[first - 1:last])
 def reads_gemini(name, start=None, end=None, text=None, conversation="c1", path=None, **more):
     words = {key: value for key, value in (("start_line", start), ("end_line", end)) if value}
     response = {"llmContent": gemini_text(name, start, end) if text is None else text, "returnDisplay": "", **more}
@@ -43,7 +39,7 @@ def cline_text(name, start=None, end=None):
     lines = open(name, newline="").read().split("\n")
     if not lines[-1]: lines.pop()
     first, last = start or 1, min(end or len(lines), len(lines))
-    return "\n".join("%%*d | %%s" %% (len(str(last)), number, lines[number - 1]) for number in range(first, last + 1))
+    return "\n".join("%*d | %s" % (len(str(last)), number, lines[number - 1]) for number in range(first, last + 1))
 def reads_cline(name, start=None, end=None, text=None, conversation="c1"):
     words = {"path": os.path.abspath(name), **{key: value for key, value in (("start_line", start), ("end_line", end)) if value}}
     answer = cline("PostToolUse", "read_files", words, cline_text(name, start, end) if text is None else text, conversation)
@@ -58,7 +54,7 @@ def patch(*lines):
     answer = answer["hookSpecificOutput"]
     assert answer.pop("hookEventName") == "PreToolUse" and answer.pop("permissionDecision") == "deny", answer
     return answer.pop("permissionDecisionReason")
-''' % {"seen": SEEN}
+'''
 
 
 class Forms(Answers):

@@ -4,15 +4,13 @@ import os
 import re
 import unittest
 
-from driver import SEEN
 from test_hook_answers import Answers
 
 HEAD = r'''
 def prompt(words="go on", conversation="c1", **more):
     """The text that the model gets."""
     document = {"session_id": conversation, "hook_event_name": "UserPromptSubmit", "prompt_id": "p", "cwd": os.getcwd(), "prompt": words, **more}
-    done = subprocess.run(["sh", "-c", "%s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
-    answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+    answer = run_hook("claude", document).get("hookSpecificOutput", {})
     assert set(answer) in (set(), {"hookEventName", "additionalContext"}), answer
     return answer.get("additionalContext")
 def tells(*arguments, **more): out.append(prompt(*arguments, **more))
@@ -22,7 +20,7 @@ def run(command, call="t", tool="Bash"):
     text = done.stdout.decode()
     if done.returncode: hook("PostToolUseFailure", tool, command=command)
     else: hook("PostToolUse", tool, {"stdout": text.rstrip("\n"), "stderr": ""}, command=command)
-''' % SEEN
+'''
 
 
 class Prompts(Answers):

@@ -6,18 +6,18 @@ import signal
 import subprocess
 import unittest
 
-from driver import SEEN, Case
+from driver import RUN_HOOK, SEEN, Case
 from harness import wait_until
 from test_story import Story
 
-# What steps of an agent (test_story.py) begin with: it runs its hook as Claude Code does.
-HOOK = r'''
+# What steps of an agent (test_story.py) begin with.
+HOOK = RUN_HOOK + r'''
 def hook(event, tool=None, call=None, prompt="p1", words=None, conversation="c1", **tool_input):
     document = {"session_id": conversation, "hook_event_name": event, "prompt_id": prompt}
     if words: document["prompt"] = words
     if tool: document.update(tool_name=tool, tool_use_id=call, tool_input=tool_input)
-    done = subprocess.run(["sh", "-c", "%s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout) == (0, b""), done
+    answer = run_hook("claude", document)
+    assert not answer, answer
 def called(tool, call, act, **more):
     hook("PreToolUse", tool, call, **more)
     act()
@@ -25,8 +25,8 @@ def called(tool, call, act, **more):
 def write(name):
     open(name, "a").write("more\n")
 def shell(command):
-    subprocess.run(["bash", "-c", "true && eval '%%s'" %% command])
-''' % SEEN
+    subprocess.run(["bash", "-c", "true && eval '%s'" % command])
+'''
 
 
 class Reports(Story):
@@ -148,15 +148,15 @@ class Silent(Case):
         self.assertNotIn("reported", self.seen("log", "--session", "s", "--json").stdout.decode())
 
     def test_ends_well(self):
-        """Another end might be taken for a refusal: the shell that started it is no more there to hide it."""
+        """Another end might be taken for a refusal: the shell that started it is no more there to hide it.  It is named."""
         def is_ready(pid):
             with open(f"/proc/{pid}/status", encoding="ascii") as file:
                 return int(re.search(r"SigCgt:\s*(\w+)", file.read())[1], 16) >> (signal.SIGSEGV - 1) & 1
-        for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGPIPE):
+        for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGPIPE, signal.SIGXCPU, signal.SIGXFSZ):
             hook = subprocess.Popen([SEEN, "answer", "hook", "claude"], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             wait_until(lambda pid=hook.pid: is_ready(pid))
             hook.send_signal(number)
-            self.assertEqual((hook.communicate()[0], hook.returncode), (b"", 0), number)
+            self.assertEqual((hook.communicate()[0].decode(), hook.returncode), (f"seen: the hook was ended by {number.name}\n", 0))
 
 
 if __name__ == "__main__":

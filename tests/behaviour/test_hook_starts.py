@@ -10,12 +10,11 @@ START = HEAD + r'''
 def start(source="startup", conversation="c1", **more):
     """The text that the model gets."""
     document = {"session_id": conversation, "hook_event_name": "SessionStart", "source": source, "cwd": os.getcwd(), **more}
-    done = subprocess.run(["sh", "-c", "%s answer hook claude 2>/dev/null || :"], input=json.dumps(document).encode(), stdout=subprocess.PIPE)
-    answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+    answer = run_hook("claude", document).get("hookSpecificOutput", {})
     assert set(answer) in (set(), {"hookEventName", "additionalContext"}) and answer.get("hookEventName", "SessionStart") == "SessionStart", answer
     return answer.get("additionalContext")
 def starts(*arguments, **more): out.append(start(*arguments, **more))
-''' % HEAD.split('["sh", "-c", "')[1].split(" answer")[0]
+'''
 
 
 class Starts(Answers):

@@ -27,7 +27,7 @@ class GitTest(FormsTest):
     def hook(self, event, command=None, **more):
         document = {"session_id": "c1", "hook_event_name": event, "prompt_id": "p1", "cwd": self.session.workspace, "tool_use_id": "t",
                     **({"tool_name": "Bash", "tool_input": {"command": command}} if command else {}), **more}
-        self.agent.run(["sh", "-c", SEEN + " answer hook claude 2>/dev/null || :"], stdin=json.dumps(document))
+        self.assertEqual(self.agent.run(["sh", "-c", SEEN + " answer hook claude 2>&1 >/dev/null"], stdin=json.dumps(document)), b"")
 
     def shell(self, command, *words, announced=None, **more):
         """As an agent whose hook reports its shell tool's calls, before and after."""

@@ -54,6 +54,16 @@ for command in json.load(open(sys.argv[1])):
 json.dump(results, open(sys.argv[2], "w"))
 '''
 
+# For scripts of agents that run their hook, as Claude Code does.  A hook that crashed ends with 0 and answers nothing, too: only its
+# standard error tells.
+RUN_HOOK = r'''
+def run_hook(agent, document):
+    """What the hook answers; {}: nothing."""
+    done = subprocess.run(["sh", "-c", "SEEN answer hook " + agent], input=json.dumps(document).encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return json.loads(done.stdout) if done.stdout else {}
+'''.replace("SEEN", SEEN)
+
 
 def text_of(lines=60, word="line"):
     return b"".join(b"%s %d of a file that is read again\n" % (word.encode(), i) for i in range(lines))
