@@ -19,6 +19,7 @@ behaviour.packages binutils dpkg-dev lintian rpm
 behaviour.nvim neovim
 behaviour.ci curl python3-yaml
 behaviour.completions zsh fish mandoc shellcheck
+behaviour.hook_shells zsh fish busybox-static
 behaviour.top tmux
 behaviour.attest openssl openssh-client
 behaviour.requests_search ripgrep ugrep

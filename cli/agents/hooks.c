@@ -159,6 +159,26 @@ static char *without_answers(char *text)
 	return changed;
 }
 
+/* Writes a text with the program's word in the program's place.  text: as shipped. */
+static void write_with_program(FILE *out, const char *text, const char *word)
+{
+	static const char IF_THERE[] = HOOK_COMMAND_IF_THERE(HOOK_COMMAND_PROGRAM);
+	const size_t guard = strlen(IF_THERE);
+	const char *at = text;
+	size_t length = 0;
+
+	for (const char *mark; (mark = hook_command_mark(at, &length)); at = mark + length) {
+		const char *program = mark - strlen(HOOK_COMMAND_PROGRAM);
+		size_t before = (size_t)(program - at);
+		bool guarded = before >= guard && strncmp(program - guard, IF_THERE, guard) == 0;
+		(void)fprintf(out, "%.*s", (int)(guarded ? before - guard : before), at);
+		if (guarded)
+			(void)fprintf(out, HOOK_COMMAND_IF_THERE("%s"), word);
+		(void)fprintf(out, "%s%.*s", word, (int)length, mark);
+	}
+	(void)fputs(at, out);
+}
+
 static char *text_of(const struct hooks_agent *agent, enum hooks_kind kind, bool by_path)
 {
 	char word[PATH_MAX * 4], *text = NULL;
@@ -169,13 +189,8 @@ static char *text_of(const struct hooks_agent *agent, enum hooks_kind kind, bool
 	FILE *out = open_memstream(&text, &used);
 	if (!out)
 		return NULL;
-	const char *at = kind == HOOKS_FORGET || !agent->answers ? agent->data : agent->answers;
-	size_t length = 0;
-	for (const char *mark; (mark = hook_command_mark(at, &length)); at = mark + length) {
-		const char *program = mark - strlen(HOOK_COMMAND_PROGRAM);
-		(void)fprintf(out, "%.*s%s%.*s", (int)(program - at), at, word, (int)length, mark);
-	}
-	(void)fputs(at, out);
+	write_with_program(
+		out, kind == HOOKS_FORGET || !agent->answers ? agent->data : agent->answers, word);
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;

@@ -85,6 +85,9 @@ void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_
 {
 	struct hook_agent self = *agent;
 
+	/* One may still wait for what the user says.  A prompt ends that. */
+	if (input->moment == HOOK_BEFORE_TOOL && scope_sub_agents(agent->segment, agent->scope_id))
+		return;
 	if (is_sub_agent(agent, input) ||
 	    !(scope_flags(agent->segment, agent->scope_id) & SCOPE_LENDS))
 		return;

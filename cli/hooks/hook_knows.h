@@ -31,8 +31,8 @@ void hook_knows_lend(const struct hook_agent *agent, uint64_t file_key,
  * Returns false where nothing was lent. */
 bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key);
 
-/* hook_knows_take_back_all(): as that, of every file, where the agent's own conversation goes on.  What a
- * sub-agent wrote, or was not allowed to, is over then; one that works beside it would be refused. */
+/* hook_knows_take_back_all(): as that, of every file, where the agent's own conversation goes on, by a prompt,
+ * or by a call while no sub-agent is reported to work.  What one wrote, or was not allowed to, is over then. */
 void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_input *input);
 
 #endif

@@ -370,10 +370,10 @@ out.append(open("a").read())
     def test_not_written_by_a_sub_agent(self):
         """Its write was refused by the user, which is reported to no hook, or failed: the main conversation knows what it knew before."""
         for failure in ("", 'hook("PostToolUseFailure", "Write", conversation="c1/s1", file_path=os.path.abspath(name))'):
-            refused, denied, by_command, unread, sub, after, written = self.play(r'''
+            refused, denied, by_command, unread, sub, after, written, *waits = self.play(r'''
 def fails(name): %s
-def overwrites(name):
-    hook("PreToolUse", "Bash", command="echo x > " + name)
+def overwrites(name, moment="PreToolUse"):
+    hook(moment, "Bash", command="echo x > " + name)
     return subprocess.run(["bash", "-c", "echo x > " + name], stderr=subprocess.PIPE).returncode == 0
 def attempt(name):
     return edit(name, "Write", conversation="c1/s1", content="x")
@@ -388,11 +388,17 @@ out.append(edit("new", "Write", content="x"))
 out.append(attempt("a")); fails("a"); read("a"); out.append(edit("a"))
 outside("a", "more\n"); read("a", conversation="c1/s1"); attempt("a"); write("a", 9); hook("PostToolUse", "Write", {}, "c1/s1", file_path=os.path.abspath("a"))
 out.append(edit("a", "Write", content="y"))
+def waits(moment):
+    outside("a", "again\n"); read("a", conversation="c1/s1"); assert attempt("a") is None
+    return overwrites("a", moment)
+forget("SubagentStart"); out.append(waits("PreToolUse")); out.append(waits("UserPromptSubmit"))
+forget("SubagentStop"); out.append(waits("PreToolUse"))
 ''' % (failure or "pass"), "--read-before-write", "deny", "--stale-write", "deny", "--session", "failed" if failure else "refused")
             self.assertIn("was modified since you last read it", refused)
             self.assertEqual((denied, by_command), (False, False))
             self.assertIn("has not been read yet", unread)
             self.assertEqual((sub, after, written), (None, None, None))
+            self.assertEqual(waits, [True, False, False])  # one at work may still be allowed to, until the next prompt
             for name in ("a", "new"):
                 (self.work / name).unlink()
 

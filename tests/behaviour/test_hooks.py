@@ -4,7 +4,6 @@ import json
 import os
 import random
 import re
-import shlex
 import stat
 import subprocess
 import unittest
@@ -25,7 +24,7 @@ ANSWERS = {"claude": "claude_answers", "codex": "codex_answers", "gemini": "gemi
 
 
 def with_program(text):
-    return text.replace("seen forget", SEEN + " forget").replace("seen answer", SEEN + " answer")
+    return re.sub(r"(command -v )?\bseen (>/dev/null && seen )?(forget --hook|answer hook)", lambda found: found[0].replace("seen", SEEN), text)
 
 
 def shipped(agent, forget_only=False):
@@ -102,32 +101,6 @@ class Files(Hooks):
             self.remove(agent)
             self.assertFalse(path.exists())
             self.assertIn(b"no hooks of seen's", self.remove(agent, NOTHING).stderr)
-
-    def test_every_command_succeeds_without_seen(self):
-        """In a shell that does not find it, and outside of any session."""
-        for name in (*MERGED, *(name for agent, name in ANSWERS.items() if agent in MERGED)):
-            commands = [hook["command"] for groups in json.loads((SOURCE / "config/data/hooks" / (name + ".json")).read_text())[
-                "hooks"].values() for group in groups for hook in group.get("hooks", [group])]
-            self.assertGreater(len(commands), 2)
-            for command in commands:
-                for shell in ("sh", "bash"):
-                    done = subprocess.run([shell, "-c", command], env={"PATH": "/nonexistent"}, executable="/bin/" + shell,
-                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                    self.assertEqual((done.returncode, done.stdout), (0, b""), command)
-
-    def test_answers_in_the_process_of_the_shell(self):
-        """What the agent waits for at each tool call is one process, not a shell that waits for another."""
-        program = self.top / "a b/seen"
-        program.parent.mkdir()
-        program.write_text("#!/bin/sh\necho $PPID; exit 0\n")
-        program.chmod(0o755)
-        for name in sorted({"cline", *ANSWERS.values()}):
-            (path,) = (SOURCE / "config/data/hooks").glob(name + ".*")
-            commands = set(re.findall(r'set -- seen answer hook \w+; (?:[^"\\]|\\.)*', path.read_text()))
-            self.assertEqual((len(commands), path.read_text().count("answer hook")), (1, sum(path.read_text().count(command) for command in commands)), name)
-            command = json.loads('"%s"' % commands.pop()).replace("seen", shlex.quote(str(program)), 1)
-            for shell in ("sh", "bash"):
-                self.assertEqual(subprocess.check_output([shell, "-c", command], text=True), f"{os.getpid()}\n", command)
 
     def test_found_in_path(self):
         """Where PATH has the program, it is called by its name."""
@@ -591,8 +564,6 @@ class Doctor(Hooks):
         self.assertIn("/hooks", line["detail"])
         self.assertEqual(self.lines("--", str(self.program("make"))), [])
 
-
-del Hooks
 
 if __name__ == "__main__":
     unittest.main()

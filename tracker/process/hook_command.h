@@ -14,6 +14,10 @@
 #define HOOK_COMMAND_ANSWERS " answer hook "
 #define HOOK_COMMAND_PROGRAM "seen"
 
+/* Before the program where any shell of the user's may run the command: fish reports a program that is not
+ * there, and ends with 127, whatever stands behind it. */
+#define HOOK_COMMAND_IF_THERE(program) "command -v " program " >/dev/null && "
+
 /* hook_command_mark(): the first of these marks in a text.  Returns where it begins, and its length
  * in bytes; NULL: there is none. */
 const char *hook_command_mark(const char *text, size_t *ret_length);

@@ -14,7 +14,7 @@ function forget(event) {
 }
 
 function ask(event, { snapshot, toolCall }, more) {
-	const answer = run("set -- seen answer hook cline; command -v \"$1\" >/dev/null && exec \"$@\" 2>/dev/null; :", JSON.stringify({
+	const answer = run("exec seen answer hook cline", JSON.stringify({
 		hook_event_name: event, tool_name: toolCall?.toolName, tool_use_id: toolCall?.toolCallId, cwd: process.cwd(),
 		session_id: snapshot?.conversationId, agent_id: snapshot?.parentAgentId ? snapshot.agentId : undefined, prompt_id: snapshot?.runId, ...more }));
 	try {

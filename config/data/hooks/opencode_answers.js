@@ -36,7 +36,7 @@ function ask(event, of, directory, session, more) {
 		asked.add(of);
 		const input = JSON.stringify({ hook_event_name: event, session_id: session, agent_id: subAgents.has(session) ? session : undefined,
 			prompt_id: prompts.get(session), cwd: directory, others, ...more });
-		const done = spawnSync("sh", ["-c", "set -- seen answer hook opencode; command -v \"$1\" >/dev/null && exec \"$@\" 2>/dev/null; :"], {
+		const done = spawnSync("sh", ["-c", "exec seen answer hook opencode"], {
 			input, stdio: ["pipe", "pipe", "ignore"], timeout: 10000, maxBuffer: 1 << 26,
 		});
 		return done.stdout?.length ? JSON.parse(done.stdout.toString()) : {};

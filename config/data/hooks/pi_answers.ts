@@ -22,7 +22,7 @@ function ask(event: string, of: object, ctx: any, more: object): any {
 		const input = JSON.stringify({
 			hook_event_name: event, session_id: session, prompt_id: prompts ? session + "-" + prompts : undefined, cwd: ctx.cwd, ...more,
 		});
-		const done = spawnSync("sh", ["-c", "set -- seen answer hook pi; command -v \"$1\" >/dev/null && exec \"$@\" 2>/dev/null; :"], {
+		const done = spawnSync("sh", ["-c", "exec seen answer hook pi"], {
 			input, stdio: ["pipe", "pipe", "ignore"], timeout: 10000, maxBuffer: 1 << 26,
 		});
 		return done.stdout?.length ? JSON.parse(done.stdout.toString()) : {};

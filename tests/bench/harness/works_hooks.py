@@ -63,7 +63,7 @@ class Hooks(Study):
         for name, document in documents.items():
             path = os.path.join(place.work, "hook-%s.json" % name.replace(" ", "-"))
             write_file(path, json.dumps(document).encode())
-            self.cases[name] = ('set -- %s answer hook claude; command -v "$1" >/dev/null && exec "$@" 2>/dev/null; :' % SEEN, path)
+            self.cases[name] = ("%s answer hook claude 2>/dev/null || :" % SEEN, path)
 
     def times(self, inside, loads):
         """{name: [(ns, ns of processor time)]} of all cases."""
