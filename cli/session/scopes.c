@@ -20,11 +20,12 @@ static bool read_scope(const struct scope_slot *slot, struct scope_row *ret_view
 
 	if (!slot_read(slot, &copy, SCOPE_CHECKED_BYTES) || !copy.id)
 		return false;
+	struct scope_counts counts = scope_counts(slot, &copy);
 	*ret_view = (struct scope_row){
 		.id = copy.id,
 		.pid = copy.anchor_pid,
-		.requests = __atomic_load_n(&slot->requests, __ATOMIC_RELAXED),
-		.bytes_given = __atomic_load_n(&slot->bytes_given, __ATOMIC_RELAXED),
+		.requests = counts.requests,
+		.bytes_given = counts.bytes_given,
 		.created_realtime_ns = copy.created_realtime_ns,
 	};
 	memcpy(ret_view->name, copy.name, sizeof(copy.name));

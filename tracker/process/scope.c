@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
@@ -69,14 +70,56 @@ static uint32_t initial_flags(const struct context *context, uint32_t anchor_pid
 	return SCOPE_INTERACTIVE | (run == CONTEXT_RUN_NONE ? 0 : (uint32_t)SCOPE_MUTE);
 }
 
-/* When a scope was used last.  One of a helper of an agent's program that was given nothing is of no use once that ended. */
-static uint64_t last_use(const struct scope_slot *slot)
+static uint64_t above(uint64_t count, uint64_t before)
 {
-	uint64_t head = __atomic_load_n(&slot->head_id, __ATOMIC_RELAXED);
-	bool is_idle = head && head != __atomic_load_n(&slot->id, __ATOMIC_RELAXED) &&
-		       __atomic_load_n(&slot->requests, __ATOMIC_RELAXED) == 0;
+	return count > before ? count - before : 0; /* the slots may be damaged */
+}
 
-	return is_idle ? 0 : __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
+struct scope_counts scope_counts(const struct scope_slot *slot, const struct scope_slot *copy)
+{
+	return (struct scope_counts){
+		.requests = above(__atomic_load_n(&slot->requests, __ATOMIC_RELAXED),
+				  copy->requests_before),
+		.bytes_given = above(__atomic_load_n(&slot->bytes_given, __ATOMIC_RELAXED),
+				     copy->bytes_before),
+	};
+}
+
+/* A scope of an agent's helper that was given nothing is of no use once that has ended.  pid_ns: the caller's: a process of
+ * another one cannot be judged. */
+static bool is_of_no_use(const struct scope_slot *slot, uint32_t pid_ns)
+{
+	struct scope_slot copy;
+
+	return slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.head_id &&
+	       copy.head_id != copy.id && scope_counts(slot, &copy).requests == 0 &&
+	       copy.anchor_pid && copy.pid_ns && copy.pid_ns == pid_ns &&
+	       sys_call3(SYS_kill, (long)copy.anchor_pid, 0, 0) == -ESRCH;
+}
+
+/* The slot for a scope that has none. */
+static struct scope_slot *choose_slot(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot *chosen = NULL;
+	uint64_t chosen_ns = 0;
+
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct scope_slot *slot = slot_at(segment, id, probe);
+		if (__atomic_load_n(&slot->id, __ATOMIC_RELAXED) == 0)
+			return slot;
+	}
+	uint32_t pid_ns = process_pid_ns();
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct scope_slot *slot = slot_at(segment, id, probe);
+		uint64_t last_ns = __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
+		if (is_of_no_use(slot, pid_ns))
+			return slot;
+		if (chosen && last_ns >= chosen_ns)
+			continue;
+		chosen = slot;
+		chosen_ns = last_ns;
+	}
+	return chosen;
 }
 
 struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
@@ -89,15 +132,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 	if (slot)
 		return slot;
 	uint32_t flags = initial_flags(context, anchor_pid, profile);
-	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct scope_slot *candidate = slot_at(segment, id, probe);
-		if (__atomic_load_n(&candidate->id, __ATOMIC_RELAXED) == 0) {
-			slot = candidate;
-			break;
-		}
-		if (!slot || last_use(candidate) < last_use(slot))
-			slot = candidate;
-	}
+	slot = choose_slot(segment, id);
 	if (!slot || !slot_acquire(slot, &copy, SCOPE_CHECKED_BYTES))
 		return NULL;
 	if (copy.id == id) {
@@ -112,6 +147,9 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 	copy.sub_agents = 0;
 	copy.flags = flags;
 	copy.head_id = id;
+	copy.requests_before = __atomic_load_n(&slot->requests, __ATOMIC_RELAXED);
+	copy.bytes_before = __atomic_load_n(&slot->bytes_given, __ATOMIC_RELAXED);
+	copy.pid_ns = context ? context->pid_ns : 0;
 	memset(copy.name, 0, sizeof(copy.name));
 	if (name)
 		memcpy(copy.name, name, strnlen(name, sizeof(copy.name) - 1));

@@ -31,7 +31,8 @@ uint64_t scope_serial_of_fork(uint64_t agent_serial, uint32_t pid, uint64_t star
  * SCOPE_CHECKED_BYTES and its counters by atomic loads. */
 struct scope_slot *scope_find(const struct segment *segment, uint64_t id);
 
-/* scope_claim(): finds a scope or makes it, in a free slot or that of the scope unused for longest.
+/* scope_claim(): finds a scope or makes it, in a free slot, that of an agent's helper that was given nothing
+ * and has ended, or of the scope unused for longest.
  *
  * context: of what claims it: tells whether a new scope is interactive, and so begins mute; NULL:
  * it is not.  name: for people, may be NULL.  Returns NULL when no slot could be had (the event is
@@ -39,6 +40,15 @@ struct scope_slot *scope_find(const struct segment *segment, uint64_t id);
 struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 			       const struct context *context, uint32_t anchor_pid, uint32_t profile,
 			       const char *name);
+
+/* What a scope itself counted. */
+struct scope_counts {
+	uint64_t requests, bytes_given;
+};
+
+/* scope_counts(): the counters of a slot go on rising when it is given to another scope.  copy: of
+ * the slot, by slot_read(). */
+struct scope_counts scope_counts(const struct scope_slot *slot, const struct scope_slot *copy);
 
 /* scope_head(): the scope that stands for all of an agent's work: of a named scope that of its
  * agent's process, of a process of the agent's own program that was started for one command

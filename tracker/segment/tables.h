@@ -164,6 +164,10 @@ struct scope_slot {
 	uint32_t flags; /* enum scope_flags: `seen run`, hooks of agents */
 	/* the scope whose agent this one's works for; its own id: none (scope_head()) */
 	uint64_t head_id;
+	/* what the counters below were when this scope began (scope_counts()) */
+	uint64_t requests_before, bytes_before;
+	uint32_t pid_ns; /* what anchor_pid is counted in: context.pid_ns; 0: not known */
+	uint32_t unused;
 	/* any, by atomic add or store */
 	uint64_t requests;
 	uint64_t bytes_given;
@@ -456,7 +460,7 @@ _Static_assert(offsetof(struct line_range_slot, file_key) == 16, "a pair's key")
 _Static_assert(offsetof(struct remembered_slot, key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct scope_slot) == 312, "scope_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct scope_slot) == 336, "scope_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct command_slot) == 96, "command_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segment's ABI");

@@ -2,9 +2,11 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support.h"
+#include "tracker/process/kernel_status.h"
 
 static struct world world;
 
@@ -197,6 +199,100 @@ Test(scope, full_table_gives_up_the_one_unused_for_longest)
 	(void)world_scope(&world, "0");
 	cr_assert_neq(scope_epoch(&world.segment, ids[0]), epoch);
 	cr_assert_neq(scope_epoch(&world.segment, ids[0]), 0);
+}
+
+/* A helper's scope: of an agent's process of that number, in this PID namespace or another one. */
+static uint64_t claim_helpers(const char *name, pid_t pid, uint32_t pid_ns, uint64_t head)
+{
+	const struct context context = { .pid_ns = pid_ns };
+	uint64_t id = scope_id_of(8, name);
+
+	cr_assert_not_null(scope_claim(&world.segment, id, &context, (uint32_t)pid, 0, "helper"));
+	scope_set_head(&world.segment, id, head);
+	return id;
+}
+
+/* Takes slots, `count` of them, each used once.  Returns their scopes. */
+static void fill(uint64_t *ret_ids, int count)
+{
+	char name[12];
+
+	for (int i = 0; i < count; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		ret_ids[i] = world_scope(&world, name);
+		cr_assert_neq(scope_request(&world.segment, ret_ids[i]), 0);
+	}
+}
+
+static pid_t ended(void)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	must(child > 0 && waitpid(child, NULL, 0) == child);
+	return child;
+}
+
+Test(scope, a_helper_that_ended_is_given_up_first_in_a_slot_used_before)
+{
+	uint32_t pid_ns = process_pid_ns();
+	uint64_t ids[16];
+
+	fill(ids, 16);
+	uint64_t dead = claim_helpers("dead", ended(), pid_ns, ids[15]);
+	cr_assert_null(scope_find(&world.segment, ids[0]));
+	uint64_t alive = claim_helpers("alive", getpid(), pid_ns, ids[15]);
+	cr_assert_null(scope_find(&world.segment, dead));
+	cr_assert_not_null(scope_find(&world.segment, ids[1]));
+	/* Whether this one lives is not known here. */
+	uint64_t elsewhere = claim_helpers("elsewhere", ended(), pid_ns + 1, ids[15]);
+	cr_assert_null(scope_find(&world.segment, ids[1]));
+	(void)world_scope(&world, "another");
+	cr_assert_null(scope_find(&world.segment, ids[2]));
+	cr_assert_eq(scope_head(&world.segment, alive), ids[15]);
+	cr_assert_eq(scope_head(&world.segment, elsewhere), ids[15]);
+}
+
+/* A write of it would be of no known agent. */
+Test(scope, a_helper_that_lives_is_not_given_up_for_having_asked_nothing)
+{
+	uint64_t ids[15];
+
+	fill(ids, 15);
+	uint64_t alive = claim_helpers("alive", getpid(), process_pid_ns(), ids[14]);
+	(void)world_scope(&world, "another");
+	cr_assert_eq(scope_head(&world.segment, alive), ids[14]);
+	cr_assert_null(scope_find(&world.segment, ids[0]));
+}
+
+Test(scope, counts_are_its_own)
+{
+	struct scope_slot copy;
+	struct scope_counts counts;
+	uint64_t ids[17];
+
+	for (int i = 0; i < 2; i++) {
+		fill(ids, 17);
+		for (int k = 1; k < 17; k++) {
+			struct scope_slot *slot = scope_find(&world.segment, ids[k]);
+			(void)__atomic_add_fetch(&slot->bytes_given, 100, __ATOMIC_RELAXED);
+		}
+	}
+	uint64_t id = world_scope(&world, "another");
+	struct scope_slot *slot = scope_find(&world.segment, id);
+	cr_assert(slot_read(slot, &copy, SCOPE_CHECKED_BYTES));
+	cr_assert(slot->requests > 0 && slot->bytes_given > 0);
+	counts = scope_counts(slot, &copy);
+	cr_assert_eq(counts.requests, 0);
+	cr_assert_eq(counts.bytes_given, 0);
+	cr_assert_neq(scope_request(&world.segment, id), 0);
+	slot->bytes_given += 7;
+	counts = scope_counts(slot, &copy);
+	cr_assert_eq(counts.requests, 1);
+	cr_assert_eq(counts.bytes_given, 7);
+	slot->requests = 0;
+	cr_assert_eq(scope_counts(slot, &copy).requests, 0);
 }
 
 Test(scope, damaged_slot_is_not_believed_and_another_is_had)
