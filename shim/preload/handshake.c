@@ -16,14 +16,15 @@ static struct handshake handshake;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 extern void *__tls_get_addr(void *index)
 	__attribute__((weak)); /* the loader's: weak, to depend on libc alone */
-#pragma weak _r_debug
 
 /* The code that a loaded object may hold: all of its segments. */
 static void add_object(const struct link_map *object, uint64_t address, int index)
 {
-	const ElfW(Ehdr) *head = (const void *)object->l_addr;
 	uint64_t from = UINT64_MAX, to = 0;
 
+	if (!object || (uint64_t)(uintptr_t)object->l_ld <= object->l_addr)
+		return;
+	const ElfW(Ehdr) *head = (const void *)object->l_addr;
 	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
 		return;
 	const ElfW(Phdr) *parts = (const void *)(object->l_addr + head->e_phoff);
@@ -38,22 +39,6 @@ static void add_object(const struct link_map *object, uint64_t address, int inde
 		handshake.code[index].from = from;
 		handshake.code[index].to = to;
 	}
-}
-
-/* Finds the object that an address lies in: one that was there when the program started, so it begins nearest below the
- * address and stays.  Not by dl_iterate_phdr(3): its lock may be another thread's for ever, in a fork of several. */
-static void find_object(uint64_t address, int index)
-{
-	const struct link_map *nearest = NULL;
-
-	if (!&_r_debug)
-		return;
-	for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next)
-		if (object->l_addr && object->l_addr <= address &&
-		    (!nearest || object->l_addr > nearest->l_addr))
-			nearest = object;
-	if (nearest && (uint64_t)(uintptr_t)nearest->l_ld > nearest->l_addr)
-		add_object(nearest, address, index);
 }
 
 static bool is_in_libc(uint64_t address)
@@ -75,7 +60,7 @@ int handshake_send(void)
 		return 0;
 	handshake.size_bytes = sizeof(handshake);
 	for (int i = 0; i < HANDSHAKE_CODE_RANGES; i++)
-		find_object(addresses[i], i);
+		add_object(real_object_below(addresses[i]), addresses[i], i);
 	long answer = sys_call6(SYS_openat, AT_FDCWD, (long)&handshake, 0, 0, 0, (long)(mark + 1));
 	shim.supervised = answer == HANDSHAKE_ATTACH;
 	uint64_t next = (uint64_t)(uintptr_t)REAL(open), next64 = (uint64_t)(uintptr_t)REAL(open64);

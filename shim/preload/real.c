@@ -47,10 +47,10 @@ static bool is_kernels(const struct link_map *object)
 	return strncmp(object->l_name, "linux-vdso", 10) == 0;
 }
 
-/* The objects that were loaded when this library started, from the one behind it to the last.  They
- * stay for as long as the process lives, and so do the links between them; what dlopen() adds comes
- * behind the last one, and is not inspected, as dlsym(RTLD_NEXT) would not have found it at the
- * start. */
+/* The objects that were loaded when this library started, from the one behind it to the last.  They, and
+ * those before it, stay for as long as the process lives, and so do the links between them; what
+ * dlopen() adds comes behind the last one, and is not inspected, as dlsym(RTLD_NEXT) would not have
+ * found it at the start. */
 static struct link_map *own_object, *last_object;
 
 static struct link_map *find_object(void)
@@ -75,6 +75,22 @@ const char *real_library(void)
 {
 	const struct link_map *object = find_object();
 	return object ? object->l_name : NULL;
+}
+
+const struct link_map *real_object_below(uint64_t address)
+{
+	const struct link_map *nearest = NULL, *last;
+
+	if (!find_object())
+		return NULL;
+	last = __atomic_load_n(&last_object, __ATOMIC_RELAXED);
+	for (const struct link_map *object = _r_debug.r_map;; object = object->l_next) {
+		if (object->l_addr && object->l_addr <= address &&
+		    (!nearest || object->l_addr > nearest->l_addr))
+			nearest = object;
+		if (object == last)
+			return nearest;
+	}
 }
 
 /* ---- names in an object: the System V ABI, dynamic linking; its GNU hash table ---- */

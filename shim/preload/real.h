@@ -19,6 +19,7 @@
 #include <mntent.h>
 #include <pty.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -105,6 +106,12 @@ void real_start(void);
 /* real_library(): the path of this library, as the loader knows it.  NULL: not known.  Stays for as
  * long as the process lives. */
 const char *real_library(void);
+
+/* real_object_below(): of the objects that were there when the process started, which stay, the one
+ * that begins nearest below an address.  Without the loader's lock, as of dl_iterate_phdr(3): it may
+ * be another thread's for ever, in a fork of several.  NULL: none. */
+struct link_map;
+const struct link_map *real_object_below(uint64_t address);
 
 /* real_resolve(): the slow half of REAL().  Never NULL: for a name that this libc does not have,
  * a function that fails with ENOSYS. */
