@@ -34,12 +34,12 @@ struct written {
 	bool is_unsure;            /* a close was one of several, and some were pending */
 	uint64_t ino;              /* 0: made by the open: not known yet */
 	bool is_new;               /* made by the first of them */
+	bool is_on_record;         /* how it was left */
 	bool is_continued;         /* the first of them found it as the session had left it */
 	uint32_t process, pid;     /* of the last */
 	uint32_t openers[OPENERS]; /* pids of the last ones ... */
 	unsigned opener_count;     /* ... of so many */
 	uint64_t boundary;         /* at which its content is kept */
-	struct pack_state left;    /* as it was put on record last; ino 0: not yet */
 	char path[];
 };
 
@@ -197,7 +197,7 @@ static bool is_open_by_any(const struct written *file, const struct pack_state *
 static void record_left(const struct segment *segment, struct written *file,
 			const struct pack_state *state)
 {
-	file->left = *state;
+	file->is_on_record = true;
 	if (file->is_new)
 		kept_note(segment, kept_key(state));
 	record(segment, file, state, true);
@@ -259,7 +259,7 @@ static void lose_all(const struct segment *segment)
 		for (struct written *file = files.buckets[i]; file; file = file->next) {
 			record_unknown(segment, file);
 			file->opens = 0;
-			file->left = (struct pack_state){ .ino = 0 };
+			file->is_on_record = false;
 		}
 }
 
@@ -315,7 +315,7 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 			ino = file->ino; /* another call made it since it was looked for */
 		if (file->ino && file->ino != ino) { /* another file had the name before */
 			file->opens = 0;
-			file->left = (struct pack_state){ .ino = 0 };
+			file->is_on_record = false;
 		}
 		if (!file->opens)
 			file->is_continued = found && keep_is_as_left(found);
@@ -354,7 +354,7 @@ void written_opens_not(const struct segment *segment, const char *path)
 	struct written **at = find(path);
 	if (*at)
 		complete(*at);
-	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->left.ino)
+	if (*at && (*at)->opens && --(*at)->opens == 0 && !(*at)->is_on_record)
 		drop(at);
 	(void)pthread_mutex_unlock(&files.lock);
 }
@@ -485,7 +485,7 @@ void written_finish(const struct segment *segment)
 	read_events(segment);
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written *file = files.buckets[i]; file; file = file->next) {
-			if (file->opens && !file->left.ino)
+			if (file->opens && !file->is_on_record)
 				record_unknown(segment, file);
 			file->opens = 0;
 		}
