@@ -35,13 +35,16 @@ struct wire {
 	enum message_kind kind;
 	int value; /* STARTED: pid; FAILED: a negative errno; CHANGED: wait status */
 	bool no_new_privs;
-	unsigned stops; /* CHANGED: of the command so far */
+	unsigned stops;    /* CHANGED: of the command so far */
+	unsigned going_on; /* ... and how often it was sent SIGCONT for `seen run` */
 	char line[SUPERVISED_LINE_BYTES];
 };
 
-/* From `seen run` to the supervisor: the command is to go on, if it is stopped. */
-struct going_on {
-	unsigned stops; /* not if it stopped more often */
+/* From `seen run` to the supervisor: a signal of job control for the command. */
+struct signal_request {
+	int signal;
+	bool if_stopped; /* if it is stopped, and did not stop more often than this */
+	unsigned stops;
 };
 
 /* ---- the command's process, until it is the command ---- */
@@ -124,6 +127,7 @@ struct teller {
 	pid_t to;
 	unsigned stops; /* of the command */
 	bool is_stopped;
+	unsigned going_on; /* how often it was sent SIGCONT, stopped or not */
 };
 
 static void report(const struct teller *teller, const struct wire *wire)
@@ -173,6 +177,7 @@ static bool report_changes(struct teller *teller, pid_t command, bool now)
 		if (WIFCONTINUED(wire.value))
 			continue;
 		wire.stops = teller->stops += teller->is_stopped;
+		wire.going_on = teller->going_on;
 		report(teller, &wire);
 		/* It may have stopped with a command that was killed since. */
 		if (is_over && getppid() == teller->to)
@@ -183,18 +188,22 @@ static bool report_changes(struct teller *teller, pid_t command, bool now)
 	return false;
 }
 
-/* What `seen run` asks for.  As report_changes(). */
-static bool let_go_on(struct teller *teller, pid_t command)
+/* Does what `seen run` asks for.  As report_changes(). */
+static bool answer_requests(struct teller *teller, pid_t command)
 {
-	struct going_on asked;
+	struct signal_request asked;
 	bool is_over = report_changes(teller, command, true);
 
 	while (!is_over &&
-	       recv(teller->socket, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked))
-		if (asked.stops == teller->stops && teller->is_stopped) {
-			(void)kill(command, SIGCONT);
-			teller->is_stopped = false;
-		}
+	       recv(teller->socket, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked)) {
+		if (asked.if_stopped && (asked.stops != teller->stops || !teller->is_stopped))
+			continue;
+		(void)kill(command, asked.signal);
+		if (asked.signal != SIGCONT)
+			continue;
+		teller->is_stopped = false;
+		teller->going_on += !asked.if_stopped;
+	}
 	return is_over;
 }
 
@@ -231,7 +240,7 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 		if (wait[SIGNALS].revents || is_alone)
 			is_over = report_changes(teller, command, !is_alone);
 		else if (wait[TELLER].revents)
-			is_over = let_go_on(teller, command);
+			is_over = answer_requests(teller, command);
 	}
 }
 
@@ -442,6 +451,13 @@ static void inspect_orphan(struct supervised *supervised, struct supervised_mess
 	ret_message->status = SIGKILL;
 }
 
+/* A stop that a SIGCONT ends which is still on its way. */
+static bool is_being_ended(const struct supervised *supervised, const struct wire *wire)
+{
+	return wire->kind == MESSAGE_CHANGED && WIFSTOPPED(wire->value) &&
+	       wire->going_on != supervised->going_on;
+}
+
 void supervised_next(struct supervised *supervised, struct supervised_message *ret_message)
 {
 	struct wire wire;
@@ -451,7 +467,10 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 		inspect_orphan(supervised, ret_message);
 		return;
 	}
-	ssize_t got = recv(supervised->messages, &wire, sizeof(wire), MSG_DONTWAIT);
+	ssize_t got;
+	do
+		got = recv(supervised->messages, &wire, sizeof(wire), MSG_DONTWAIT);
+	while (got == sizeof(wire) && is_being_ended(supervised, &wire));
 	if (got < 0) {
 		/* A supervisor that a process has stopped cannot report the end. */
 		struct pollfd ended = { supervised->descriptor, POLLIN, 0 };
@@ -475,11 +494,25 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 						      : SUPERVISED_ENDED;
 }
 
-void supervised_signal(const struct supervised *supervised, int signal)
+static bool ask(const struct supervised *supervised, int signal, bool if_stopped)
 {
+	const struct signal_request asked = { signal, if_stopped, supervised->stops };
+
+	return supervised->messages >= 0 && send(supervised->messages, &asked, sizeof(asked),
+						 MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(asked);
+}
+
+void supervised_signal(struct supervised *supervised, int signal)
+{
+	/* By the supervisor, as what supervised_let_go_on() asks for: none overtakes another. */
+	bool is_of_jobs = signal == SIGCONT || signal == SIGTSTP || signal == SIGTTIN ||
+			  signal == SIGTTOU;
+
+	if (is_of_jobs && ask(supervised, signal, false))
+		supervised->going_on += signal == SIGCONT;
 	/* Not by its number, which may be another's once the supervisor has taken note of its
 	 * end. */
-	if (supervised->descriptor >= 0)
+	else if (supervised->descriptor >= 0)
 		(void)syscall(SYS_pidfd_send_signal, supervised->descriptor, signal, NULL, 0);
 	else
 		(void)kill(supervised->command, signal);
@@ -487,10 +520,7 @@ void supervised_signal(const struct supervised *supervised, int signal)
 
 bool supervised_let_go_on(const struct supervised *supervised)
 {
-	const struct going_on asked = { supervised->stops };
-
-	return supervised->messages >= 0 && send(supervised->messages, &asked, sizeof(asked),
-						 MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(asked);
+	return ask(supervised, SIGCONT, true);
 }
 
 /* The supervisor ends with the last program below it.  What the command used of the processor is

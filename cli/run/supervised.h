@@ -44,7 +44,8 @@ struct supervised {
 	int descriptor;
 	int messages;
 	bool no_new_privs;
-	unsigned stops; /* of the command, that supervised_next() reported */
+	unsigned stops;    /* of the command, that supervised_next() reported */
+	unsigned going_on; /* how often the supervisor was asked to send it SIGCONT */
 };
 
 enum supervised_news {
@@ -73,8 +74,9 @@ int supervised_start(const struct supervised_start *start, struct supervised *re
 /* supervised_next(): what there is to know; does not wait. */
 void supervised_next(struct supervised *supervised, struct supervised_message *ret_message);
 
-/* supervised_signal(): sends the command a signal, if it lives. */
-void supervised_signal(const struct supervised *supervised, int signal);
+/* supervised_signal(): sends the command a signal, if it lives.  A stop that a SIGCONT ended so is not
+ * reported. */
+void supervised_signal(struct supervised *supervised, int signal);
 
 /* supervised_let_go_on(): has the supervisor send the command SIGCONT, unless it was let go on or stopped anew
  * since the last SUPERVISED_STOPPED: its parent alone knows the order of stops.  Returns whether the

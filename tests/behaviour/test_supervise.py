@@ -223,6 +223,7 @@ else:
 class Stops(Case):
     COMMAND = ("echo $$ > pid; setsid sh -c 'while [ -e f ]; do cat f > /dev/null; echo . >> background; done' & other=$!; "
                "while ! [ -e go ]; do read -r line < f; echo . >> foreground; done; kill $other; exit 5")
+    PAUSES = [0, 0.0002, 0.0005, 0.001, 0.002, 0.004, 0.01] * 3
 
     def setUp(self):
         super().setUp()
@@ -280,6 +281,52 @@ class Stops(Case):
             os.kill(self.process.pid, signal.SIGCONT)
             self.grows("foreground")
         self.assertEnds()
+
+    def test_go_on_at_once(self):
+        """Who knows `seen run` alone lets the command go on however soon after the stop.
+
+        A signal that stops takes back a SIGCONT that came in the moment before: a few rounds may need another."""
+        again = 0
+        for stopped, number in ((self.process.pid, signal.SIGTSTP), (self.command, signal.SIGSTOP)):
+            for pause in self.PAUSES:
+                os.kill(stopped, number)
+                time.sleep(pause)
+                os.kill(self.process.pid, signal.SIGCONT)
+                time.sleep(0.03)  # by then they have come to a stop that was not ended
+                try:
+                    wait_until(self.both_go_on, 5)
+                except AssertionError:
+                    again += 1
+                    os.kill(self.process.pid, signal.SIGCONT)
+                    wait_until(self.both_go_on, 60)
+        self.assertLessEqual(again, 2)
+        self.grows("foreground")
+        self.assertEnds()
+
+    def both_go_on(self):
+        return state(self.process.pid) != "T" and state(self.command) != "T"
+
+    def test_stop_at_once(self):
+        """... and stops it however soon after it went on."""
+        for pause in self.PAUSES:
+            os.kill(self.process.pid, signal.SIGTSTP)
+            self.wait_for_stop()
+            os.kill(self.process.pid, signal.SIGCONT)
+            time.sleep(pause)
+        os.kill(self.process.pid, signal.SIGTSTP)
+        self.wait_for_stop()
+        self.assertStaysStopped()
+        os.kill(self.process.pid, signal.SIGCONT)
+        self.grows("foreground")
+        self.assertEnds()
+
+    def test_waited_for(self):
+        """A SIGCONT that the command has a use for reaches it, also one that it waits for by sigwait(3)."""
+        code = "import signal as s; s.pthread_sigmask(s.SIG_BLOCK, [s.SIGCONT]); print('ready', flush=True); print(s.sigtimedwait([s.SIGCONT], 20) is not None)"
+        process = self.start(sys.executable, "-c", code, options=("--quiet", "--session", "other"))
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        os.kill(process.pid, signal.SIGCONT)
+        self.assertEqual(process.communicate(timeout=60)[0], b"True\n")
 
     def assertStaysStopped(self):
         before = os.stat(self.session.path("foreground")).st_size
