@@ -13,6 +13,8 @@
 #include "cli/undo/schedule_judge.h"
 #include "cli/undo/schedule_links.h"
 #include "cli/undo/schedule_stage.h"
+#include "cli/undo/tree_memory.h"
+#include "cli/undo/tree_state.h"
 
 enum { STAGED_BYTES = PACK_PATH_BYTES_MAX + 1 };
 
@@ -60,6 +62,38 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 			  change->path, NULL, NULL, now);
 }
 
+/* A copy of the path of the directory above; NULL: out of memory, or there is none. */
+static char *directory_above(const struct making *making, const char *path)
+{
+	const char *end = strrchr(path, '/');
+
+	return end && end > path
+		       ? tree_memory_text(making->changes->walk->memory, path, (size_t)(end - path))
+		       : NULL;
+}
+
+/* git removes the directory of objects that it has packed.  One that comes back needs it, as the directory
+ * above is. */
+static int make_directory_of_object(struct making *making, const struct tree_change *change)
+{
+	struct tree_entry above, wanted;
+
+	if (making->git->classes[change - making->changes->changes] != GIT_OBJECT)
+		return 0;
+	const char *directory = directory_above(making, change->path);
+	const char *objects = directory ? directory_above(making, directory) : NULL;
+	if (!objects)
+		return -ENOMEM;
+	const struct tree_change *own = making_find(making, directory);
+	if (own && making->fates[own - making->changes->changes] == FATE_OPEN)
+		return 0;
+	int error = tree_state_of_base(making->changes->walk, NULL, directory, &above);
+	if (error < 0 || above.exists)
+		return error;
+	error = tree_state_of_base(making->changes->walk, NULL, objects, &wanted);
+	return error < 0 || !wanted.exists ? error : making_new(making, directory, &wanted);
+}
+
 /* What had the name before is there again. */
 static int make_arrive(struct making *making, const struct tree_change *change, bool stays)
 {
@@ -73,6 +107,9 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 	const struct tree_change *from = change->moved_to ? making_find(making, change->moved_to)
 							  : NULL;
 	if (!change->moved_to) {
+		error = stays ? 0 : make_directory_of_object(making, change);
+		if (error < 0)
+			return error;
 		error = stays ? making_adjust(making, change->path, was, &change->after,
 					      change->path)
 			      : making_new(making, change->path, was);

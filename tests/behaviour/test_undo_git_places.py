@@ -111,6 +111,20 @@ class ByItself(GitCase):
         self.seen(0, "undo", "--all")
         self.assertTrue(os.path.exists(name))
 
+    def test_an_object_whose_directory_a_persons_git_removed(self):
+        name = self.git("git rev-parse HEAD^{tree}").strip()
+        directory = self.session.path(".git/objects/" + name[:2])
+        before = os.stat(directory).st_mode
+        agent = self.session.agent()
+        agent.shell("touch -d 2002-02-03 %s/%s" % (directory, name[2:]))
+        self.git("touch -d 2001-02-03 %s/%s" % (directory, name[2:]))
+        agent.shell("rm -f %s/%s" % (directory, name[2:]))
+        agent.close()
+        os.rmdir(directory)
+        self.assertEqual(self.left("--all"), set())
+        self.seen(0, "undo", "--all")
+        self.assertEqual((os.listdir(directory), os.stat(directory).st_mode), ([name[2:]], before))
+
     def test_a_split_index_whose_shared_part_the_session_never_had(self):
         self.git("git config core.splitIndex true; git update-index --split-index")
         self.run_steps("rm .git/index; git config core.splitIndex false; git read-tree side; git symbolic-ref HEAD refs/heads/side")
