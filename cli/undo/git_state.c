@@ -319,6 +319,29 @@ static bool is_checked_out(const struct making *making, const struct git_unit *u
 	return is;
 }
 
+static bool is_packed(const struct making *making, const struct git_unit *unit, enum git_side side,
+		      const char *name)
+{
+	char line[PATH_MAX], *text = NULL;
+	size_t size;
+	bool is = snprintf(line, sizeof(line), " %s\n", name) < (int)sizeof(line) &&
+		  git_unit_read(making, unit, side, "packed-refs", &text, &size) == 0 &&
+		  strstr(text, line);
+
+	free(text);
+	return is;
+}
+
+/* May a ref be left by itself?  Not where nothing would hold it any more: it was packed since. */
+static bool may_stay(const struct making *making, const struct git_unit *unit,
+		     const struct tree_change *change, const char *name)
+{
+	return strncmp(name, "refs/", 5) == 0 && strcmp(name, "refs/stash") != 0 &&
+	       !is_checked_out(making, unit, name) &&
+	       (change->after.exists || !is_packed(making, unit, GIT_NOW, name) ||
+		is_packed(making, unit, GIT_WANTED, name));
+}
+
 /* A ref comes back where its object exists.  One that nothing else depends on is left by itself. */
 static int judge_objects(struct making *making, struct git_unit *unit, size_t index)
 {
@@ -329,11 +352,9 @@ static int judge_objects(struct making *making, struct git_unit *unit, size_t in
 	if (!objects)
 		return -ENOMEM;
 	unsigned fate = fate_by_names(making, unit, objects, change, below);
-	bool is_alone = strncmp(below, "refs/", 5) == 0 && strcmp(below, "refs/stash") != 0 &&
-			!is_checked_out(making, unit, below);
-	making->fates[index] = (unsigned char)(fate != FATE_OPEN && is_alone
-						       ? FATE_LEFT + SCHEDULE_NO_OBJECT
-						       : fate);
+	if (fate != FATE_OPEN && may_stay(making, unit, change, below))
+		fate = FATE_LEFT + SCHEDULE_NO_OBJECT;
+	making->fates[index] = (unsigned char)fate;
 	return 0;
 }
 

@@ -349,6 +349,15 @@ class Objects(GitCase):
         self.assertEqual(self.session.read("a"), b"2\n")
         self.assertEqual(self.git("git for-each-ref --format='%(refname)'"), "refs/heads/main\n")
 
+    def test_a_branch_that_was_packed_since_and_whose_commit_is_gone_keeps_all(self):
+        """packed-refs has its value now, and had not then."""
+        self.run_steps("git branch -qf side main; git pack-refs --all; git commit -q --allow-empty -m three")
+        self.git(self.PRUNE)
+        before = self.git("git for-each-ref"), self.head()
+        self.assertIn("refs/heads/side", before[0])
+        self.assertIn("as a whole", self.seen(8, "undo", "--all"))
+        self.assertEqual((self.git("git for-each-ref"), self.head()), before)
+
     def test_a_stash_whose_commit_is_gone_keeps_all(self):
         self.git("echo stashed > a; git stash -q")
         self.run_steps("git stash drop -q; git checkout -q side")
