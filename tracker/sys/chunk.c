@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CHUNKS = 16 }; /* a search has as many as twelve threads, each with a file */
+enum { CHUNKS = 4 };
 
 static struct {
 	uint32_t taken;
