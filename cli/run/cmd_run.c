@@ -58,6 +58,7 @@
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"

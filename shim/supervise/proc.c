@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracker/process/identity.h"
 #include "tracker/sys/sys.h"
 
 ssize_t proc_read(pid_t pid, const char *name, char *ret_text, size_t capacity)

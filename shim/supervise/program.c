@@ -18,6 +18,7 @@
 #include "tracker/guard/unreported.h"
 #include "tracker/process/attach.h"
 #include "tracker/process/hook_command.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/package.h"
 #include "tracker/sys/sys.h"

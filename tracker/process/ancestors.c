@@ -1,7 +1,7 @@
 /* Ancestors: see ancestors.h. */
 #include "tracker/process/ancestors.h"
 
-#include "tracker/process/capture.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/launcher.h"
 #include "tracker/process/process_slot.h"

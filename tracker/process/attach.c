@@ -7,6 +7,7 @@
 #include "tracker/process/ancestors.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/helper.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process_slot.h"
 #include "tracker/process/scope.h"

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "tracker/path/glob.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
@@ -18,16 +19,6 @@ enum {
 };
 
 static const uint64_t PAUSE_NS = 1000000000u; /* between two commands of a long-lived shell */
-
-struct identity identity_of(const struct stat *stat)
-{
-	return (struct identity){ stat->st_dev, stat->st_ino, stat->st_rdev };
-}
-
-bool identity_equal(const struct identity *a, const struct identity *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->rdev == b->rdev;
-}
 
 bool is_terminal_device(const struct stat *stat)
 {

@@ -16,9 +16,6 @@
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
-struct identity identity_of(const struct stat *stat);
-bool identity_equal(const struct identity *a, const struct identity *b);
-
 /* Linux's list of devices (admin-guide/devices.txt): pseudo-terminals. */
 enum { MAJOR_PTY_SLAVE_FIRST = 136, MAJOR_PTY_SLAVE_LAST = 143 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tracker/path/decimal.h"
-#include "tracker/process/capture.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 

@@ -14,6 +14,7 @@
 #include "tracker/path/decimal.h"
 #include "tracker/process/ancestors.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/identity.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "support.h"
+#include "tracker/process/identity.h"
 
 static struct world world;
 static uint64_t scope;

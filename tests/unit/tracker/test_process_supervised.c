@@ -1,5 +1,6 @@
 /* process.h: a full table, processes that a supervisor announces, and standard inputs. */
 #include "process_case.h"
+#include "tracker/process/identity.h"
 
 TestSuite(process, .init = start, .fini = stop);
 
