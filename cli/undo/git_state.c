@@ -319,27 +319,14 @@ static bool is_checked_out(const struct making *making, const struct git_unit *u
 	return is;
 }
 
-static bool is_packed(const struct making *making, const struct git_unit *unit, enum git_side side,
-		      const char *name)
-{
-	char line[PATH_MAX], *text = NULL;
-	size_t size;
-	bool is = snprintf(line, sizeof(line), " %s\n", name) < (int)sizeof(line) &&
-		  git_unit_read(making, unit, side, "packed-refs", &text, &size) == 0 &&
-		  strstr(text, line);
-
-	free(text);
-	return is;
-}
-
 /* May a ref be left by itself?  Not where nothing would hold it any more: it was packed since. */
 static bool may_stay(const struct making *making, const struct git_unit *unit,
 		     const struct tree_change *change, const char *name)
 {
 	return strncmp(name, "refs/", 5) == 0 && strcmp(name, "refs/stash") != 0 &&
 	       !is_checked_out(making, unit, name) &&
-	       (change->after.exists || !is_packed(making, unit, GIT_NOW, name) ||
-		is_packed(making, unit, GIT_WANTED, name));
+	       (change->after.exists || !git_unit_is_packed(making, unit, GIT_NOW, name) ||
+		git_unit_is_packed(making, unit, GIT_WANTED, name));
 }
 
 /* A ref comes back where its object exists.  One that nothing else depends on is left by itself. */

@@ -164,23 +164,41 @@ int git_unit_read(const struct making *making, const struct git_unit *unit, enum
 		       : -EISDIR;
 }
 
-/* Its value in packed-refs: lines of an object, a space and a name. */
+/* The end of an object's name in packed-refs: lines of an object, a space and a name.  NULL: it has no such ref. */
+static const char *find_packed(const char *packed, const char *name)
+{
+	char pattern[PATH_MAX];
+
+	return snprintf(pattern, sizeof(pattern), " %s\n", name) < (int)sizeof(pattern)
+		       ? strstr(packed, pattern)
+		       : NULL;
+}
+
 static size_t packed_value(const struct making *making, struct git_unit *unit, enum git_side side,
 			   const char *name, unsigned char *ret_oid)
 {
-	char pattern[PATH_MAX];
 	size_t size;
 
 	if (!unit->packed[side] &&
 	    git_unit_read(making, unit, side, "packed-refs", &unit->packed[side], &size) < 0)
 		unit->packed[side] = strdup("");
-	int length = snprintf(pattern, sizeof(pattern), " %s\n", name);
-	if (!unit->packed[side] || length >= (int)sizeof(pattern))
-		return 0;
-	const char *found = strstr(unit->packed[side], pattern), *line = found;
+	const char *found = unit->packed[side] ? find_packed(unit->packed[side], name) : NULL;
+	const char *line = found;
 	while (line && line > unit->packed[side] && line[-1] != '\n')
 		line--;
 	return line ? git_oid_read(line, (size_t)(found - line), ret_oid) : 0;
+}
+
+bool git_unit_is_packed(const struct making *making, const struct git_unit *unit,
+			enum git_side side, const char *name)
+{
+	char *packed = NULL;
+	size_t size;
+	bool is = git_unit_read(making, unit, side, "packed-refs", &packed, &size) == 0 &&
+		  find_packed(packed, name);
+
+	free(packed);
+	return is;
 }
 
 /* The name that a symbolic ref names.  Worktrees have few refs of their own. */

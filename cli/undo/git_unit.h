@@ -61,6 +61,10 @@ int git_unit_read(const struct making *making, const struct git_unit *unit, enum
 size_t git_unit_value(const struct making *making, struct git_unit *unit, enum git_side side,
 		      const char *name, unsigned char *ret_oid);
 
+/* git_unit_is_packed(): has packed-refs a ref?  It is read each time: what is left may still change. */
+bool git_unit_is_packed(const struct making *making, const struct git_unit *unit,
+			enum git_side side, const char *name);
+
 /* git_unit_objects(): the objects that the repository will have, read at the first call; NULL: no
  * memory. */
 struct git_objects *git_unit_objects(const struct making *making, struct git_unit *unit);

@@ -16,10 +16,6 @@
 #include "cli/undo/tree_memory.h"
 #include "cli/undo/tree_state.h"
 
-enum { STAGED_BYTES = PACK_PATH_BYTES_MAX + 1 };
-
-/* ---- items ---- */
-
 /* ---- a name ---- */
 
 static int note(struct making *making, enum schedule_verb verb, const struct tree_change *change,

@@ -15,17 +15,14 @@ from driver import NOTICE, SEEN, Case, text_of
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 # box.py MODE ...: run by a program that is no interpreter by its name (a copy of Python's), as agents' own programs are.
-PROGRAM = r'''
-import ctypes, json, os, subprocess, sys, time
+PROGRAM = sandboxes.WAIT_FOR_OUTSIDER + r'''
+import ctypes, json, os, subprocess, sys
 
 def agent(words, results):
     outputs = []
     for command in json.load(open(words)):
         if command == "outsider":
-            time.sleep(0.5)
-            open("go", "w").close()
-            while os.path.exists("go"):
-                time.sleep(0.02)
+            wait_for_outsider()
             continue
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CMD": command[-1]})
         outputs.append((done.returncode, done.stdout.decode()))

@@ -15,15 +15,12 @@ LONG = bool(os.environ.get("SEEN_LONG"))
 WAYS = ("auto", "supervise", "both")
 # Each sandbox by one way at least; all of them in the long form.
 SHORT = {("bwrap", "auto"), ("bwrap_all", "both"), ("bwrap_hidden", "supervise"), ("firejail", "both"), ("landlock", "supervise"), ("pivot_root", "supervise")}
-AGENT = r'''
-import json, os, subprocess, sys, time
+AGENT = sandboxes.WAIT_FOR_OUTSIDER + r'''
+import json, os, subprocess, sys
 results = []
 for command in json.load(open(sys.argv[1])):
     if command == "outsider":
-        time.sleep(0.5)
-        open("go", "w").close()
-        while os.path.exists("go"):
-            time.sleep(0.02)
+        wait_for_outsider()
         continue
     done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     results.append((done.returncode, done.stdout.decode()))

@@ -184,6 +184,14 @@ class Found(unittest.TestCase):
             self.assertEqual(difference(expected, tree(session.workspace)), [], result.stderr)
             self.assertEqual((result.returncode, result.stderr), (0, b""))
 
+    def linked(self):
+        """A session in whose workspace a and b are one file."""
+        session = Session()
+        self.addCleanup(session.close)
+        session.write("a", b"before\n")
+        os.link(session.path("a"), session.path("b"))
+        return session
+
     def test_names_of_a_small_file(self):
         self.run_cases(500)
 
@@ -223,10 +231,7 @@ class Found(unittest.TestCase):
 
     def test_an_external_program_changed_it_by_another_name(self):
         """Its file stays, and is listed: it is not the one that comes back any more."""
-        session = Session()
-        self.addCleanup(session.close)
-        session.write("a", b"before\n")
-        os.link(session.path("a"), session.path("b"))
+        session = self.linked()
         agent = session.agent()
         agent.shell("rm b")
         agent.close()
@@ -239,10 +244,7 @@ class Found(unittest.TestCase):
     @unittest.skipIf(os.getuid(), "another owner: as root")
     def test_another_name_whose_owner_is_not_on_record(self):
         """It is not said that an external program changed it: the record may be of a user namespace."""
-        session = Session()
-        self.addCleanup(session.close)
-        session.write("a", b"before\n")
-        os.link(session.path("a"), session.path("b"))
+        session = self.linked()
         agent = session.agent()
         agent.shell("echo more >> b; rm b")
         agent.close()

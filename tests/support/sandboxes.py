@@ -14,6 +14,15 @@ def check(result):
         sys.exit(77)
     return result
 """
+# What an agent in a test does while an external program has its turn, which removes `go` when it is done.
+WAIT_FOR_OUTSIDER = """
+import os, time
+def wait_for_outsider():
+    time.sleep(0.5)
+    open("go", "w").close()
+    while os.path.exists("go"):
+        time.sleep(0.02)
+"""
 # Everything may be read and nothing written but below the directory in the first argument; what is below the second may not even be read.
 LANDLOCK = HEAD + """
 READ, ALL = 0x1 | 0x4 | 0x8, 0x1fff  # execute, read a file, list a directory; Landlock's first version
