@@ -139,11 +139,13 @@ class Random(SearchTest):
         seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
         choice = random.Random(seed)
         answered = 0
+        command = lambda: "rg %s %s %s %s; true" % (choice.choice(("--sort path", "-j1", "", "-j3")), choice.choice(("-n", "-uu")),
+                                                    choice.choice(("pat", "-A9 'pat[37] '", "-A9 'pat7 '")), choice.choice(("", "src", "src/sub/deep/d.c")))
+        commands = [command() for _ in range(8)]  # few enough that some come again before something changes
         for _ in range(self.steps):
             if choice.randrange(3) == 0:
                 self.change(choice)
-            command = "rg %s %s %s %s; true" % (choice.choice(("--sort path", "-j1", "", "-j3")), choice.choice(("-n", "-uu")),
-                                                choice.choice(("pat", "-A9 'pat[37] '", "-A9 'pat7 '")), choice.choice(("", "src", "src/sub/deep/d.c")))
+            command = choice.choice(commands)
             run = lambda: subprocess.run(["bash", "-c", command], cwd=self.session.workspace, stdin=subprocess.DEVNULL, env=self.session.environment,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
             output, real = self.shell(command), run()
