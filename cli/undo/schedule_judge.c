@@ -95,6 +95,13 @@ static bool has_left_content(const struct making *making, const struct tree_chan
 	return making_has_content(making, &entry, change->path);
 }
 
+/* Only its metadata was changed, so that its content is nowhere else; another program removed it. */
+static bool is_removed_since(const struct tree_change *change)
+{
+	return change->before.known && change->before.lost == TREE_MISSING &&
+	       !change->after.exists && change->left == TREE_CHANGED_SINCE;
+}
+
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
 {
 	bool force = making->options->force;
@@ -111,7 +118,7 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	if (change->conflict && !force)
 		return FATE_LEFT + SCHEDULE_CONFLICT;
 	if (!change->before.known || change->before.content == TREE_LOST)
-		return FATE_LEFT + SCHEDULE_LOST;
+		return FATE_LEFT + (is_removed_since(change) ? SCHEDULE_EXTERNAL : SCHEDULE_LOST);
 	if (!force && (change->left == TREE_CHANGED_SINCE || !has_left_content(making, change)))
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
 	if (!force && change->left == TREE_OWNER_DIFFERS)

@@ -181,6 +181,12 @@ class Undo(Undone):
         self.undo(command="redo")
         self.assertTree(first)
 
+    def test_a_file_whose_time_alone_was_set_and_that_a_person_removed(self):
+        self.agent("touch -d 2001-01-01 top")
+        os.unlink(self.session.path("top"))
+        for words in ("--all",), ("--all", "--force"):
+            self.assertIn(b"top is left as it is: an external program changed it since", self.undo(*words, code=12).stderr)
+
     def test_a_last_step_that_is_left_is_left_once(self):
         trees = self.agent("rm src/a", "echo 2 > top; echo 2 > src/b", "echo 3 > top")
         self.session.write("top", b"by the user")

@@ -40,7 +40,8 @@ class Sequence:
                                                "\n".join("%d: %s" % pair for pair in enumerate(self.steps, 1)))
 
     def check_whole(self, about):
-        self.test.assertEqual([line for line in self.maker.problems().splitlines() if line not in self.problems], [], about)
+        harmless = [*self.problems, "notice: No default references"]  # of a repository whose last branch a step removed
+        self.test.assertEqual([line for line in self.maker.problems().splitlines() if line not in harmless], [], about)
 
     def check(self, expected, *words):
         result = self.session.seen(*words, "--session", self.session.name, check=False)
@@ -227,7 +228,7 @@ class Unit(GitCase):
         self.run_steps("touch .git/sharedindex.*; git config core.splitIndex false; git update-index --no-split-index; git checkout -q side")
         self.git("rm .git/sharedindex.*")
         self.assertIn((".git/index", "object"), self.left("--all"))
-        self.seen(8, "undo", "--all")
+        self.seen(12, "undo", "--all")
         self.assertEqual(self.git("git symbolic-ref HEAD; git status --porcelain"), "refs/heads/side\n M a\n D s\n")
 
     def test_a_split_index(self):
@@ -381,6 +382,18 @@ class Objects(GitCase):
             self.run_steps(command)
             self.assertEqual(self.session.seen("undo", "--last", "--session", self.session.name, check=False).returncode, 0)
             self.assertEqual(self.head(), before)
+
+    def test_an_object_whose_time_alone_the_session_set(self):
+        """git does so where it would write the same; a person's git does it, too, or packs the object."""
+        self.git("git init -q --separate-git-dir store.git .; echo store.git >> .git/info/exclude; echo store.git >> store.git/info/exclude")
+        before = self.head()
+        for script in ("touch -d 2001-01-01 store.git/objects/??/*", "git repack -adq"):
+            with self.subTest(script=script):
+                self.run_steps("cp k other; git add other; git commit -qm other")
+                self.git(script)
+                self.assertEqual(self.left("--all"), set())
+                self.seen(0, "undo", "--all")
+                self.assertEqual(self.head(), before)
 
     def test_what_the_session_pruned_comes_back(self):
         self.git("git gc -q; echo stashed > a; git stash -q")
