@@ -64,9 +64,11 @@ struct hook_tool {
 struct hook_members {
 	const char *event, *directory;
 	const char *conversation;
-	const char *transcript;     /* a path */
-	const char *sub_agent;      /* whose conversation it is instead, where that is set */
-	const char *source;         /* HOOK_START: why: "startup", "resume", "clear", "compact" */
+	const char *transcript; /* a path */
+	const char *sub_agent;  /* whose conversation it is instead, where that is set */
+	const char *source;     /* HOOK_START: why: "startup", "resume", "clear", "compact" */
+	/* HOOK_START, "resume": an object; its names are the ids of the calls whose results it has. */
+	const char *results;
 	const char *prompt, *words; /* the id of a prompt, and its words */
 	const char *call, *tool, *tool_input, *tool_output;
 };

@@ -99,7 +99,7 @@ static json_t *replace(const struct hook_input *input, const struct hook_text *t
 
 const struct hook_adapter hook_adapter_cline = {
 	.agent = "cline",
-	.members = { HOOK_MEMBERS, .prompt = "prompt_id" },
+	.members = { HOOK_MEMBERS, .prompt = "prompt_id", .results = "results" },
 	.events = HOOK_EVENTS,
 	.tools = TOOLS,
 	.instructions = INSTRUCTIONS,

@@ -152,6 +152,7 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	if (!input->is_sub_agent)
 		input->conversation = text_of(document, members->conversation);
 	input->source = text_of(document, members->source);
+	input->results = value_of(document, members->results);
 	input->transcript = text_of(document, members->transcript);
 	input->prompt = text_of(document, members->prompt);
 	input->words = without_context(text_of(document, members->words));

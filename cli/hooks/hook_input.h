@@ -27,6 +27,7 @@ struct hook_input {
 	const char *words; /* of a prompt */
 	const char *input; /* a file, a command, or the words of a prompt */
 	const json_t *tool_input, *tool_output;
+	const json_t *results; /* by ids of calls: what a resumed conversation has; NULL: not told */
 	bool is_sub_agent;
 	/* Of a tool that the adapter knows. */
 	const struct hook_tool *known_tool; /* NULL: it is none */

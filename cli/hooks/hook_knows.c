@@ -3,6 +3,7 @@
 
 #include "tracker/content/baseline.h"
 #include "tracker/process/scope.h"
+#include "tracker/sys/sys.h"
 
 /* Where the agent does not tell its hook whose tool call it is, it may be a sub-agent's while one works. */
 static bool is_sub_agent(const struct hook_agent *agent, const struct hook_input *input)
@@ -70,27 +71,51 @@ bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
 	return true;
 }
 
+/* A write that no user is asked about follows its hook at once.  A busy machine may take so long. */
+enum { WRITES_WITHIN_MS = 2000 };
+
+struct returning {
+	const struct hook_agent *agent;
+	uint64_t before_ns; /* what was lent later stays lent */
+	bool stays;         /* is there any such? */
+};
+
 static int return_lent(uint64_t scope_id, uint64_t file_key, const struct version *version,
 		       void *data)
 {
-	const struct hook_agent *agent = data;
+	struct returning *returning = data;
+	const struct hook_agent *agent = returning->agent;
+	struct version before;
+	uint64_t lent_ns = 0;
 
 	(void)version;
-	if (scope_id == lender(agent))
+	if (scope_id != lender(agent))
+		return 0;
+	if (baseline_since(agent->segment, scope_id, file_key, &before, &lent_ns) &&
+	    lent_ns > returning->before_ns)
+		returning->stays = true;
+	else
 		(void)hook_knows_take_back(agent, file_key);
 	return 0;
 }
 
 void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_input *input)
 {
-	struct hook_agent self = *agent;
+	bool is_at_work = scope_sub_agents(agent->segment, agent->scope_id);
+	uint64_t now_ns = sys_boottime_ns();
+	struct returning returning = { .agent = agent, .before_ns = now_ns };
 
-	/* One may still wait for what the user says.  A prompt ends that. */
-	if (input->moment == HOOK_BEFORE_TOOL && scope_sub_agents(agent->segment, agent->scope_id))
+	/* One may still wait for what the user says.  A prompt ends that: who writes one has answered. */
+	if (input->moment == HOOK_BEFORE_TOOL && is_at_work)
 		return;
 	if (is_sub_agent(agent, input) ||
 	    !(scope_flags(agent->segment, agent->scope_id) & SCOPE_LENDS))
 		return;
+	/* But it does not stop one that writes beside it. */
+	if (is_at_work)
+		returning.before_ns = now_ns - (uint64_t)WRITES_WITHIN_MS * 1000000;
 	(void)scope_set_flags(agent->segment, agent->scope_id, SCOPE_LENDS, 0);
-	(void)baseline_each(agent->segment, return_lent, &self);
+	(void)baseline_each(agent->segment, return_lent, &returning);
+	if (returning.stays)
+		(void)scope_set_flags(agent->segment, agent->scope_id, SCOPE_LENDS, SCOPE_LENDS);
 }

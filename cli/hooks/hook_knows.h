@@ -32,7 +32,8 @@ void hook_knows_lend(const struct hook_agent *agent, uint64_t file_key,
 bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key);
 
 /* hook_knows_take_back_all(): as that, of every file, where the agent's own conversation goes on, by a prompt,
- * or by a call while no sub-agent is reported to work.  What one wrote, or was not allowed to, is over then. */
+ * or by a call while no sub-agent is reported to work.  What one wrote, or was not allowed to, is over then.
+ * By a prompt while one works, what was lent in the last two seconds stays: it may be about to write. */
 void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_input *input);
 
 #endif

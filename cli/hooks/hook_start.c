@@ -33,6 +33,31 @@ static void write_all(const struct hook_agent *agent, const struct hook_input *i
 		hook_history_write(agent, input, record, room - (size_t)ftell(out), out);
 }
 
+/* Has the conversation what its record says that it was given?  An agent may keep another one, or another
+ * branch of it, by the same name. */
+static bool has_results(const struct hook_input *input, const struct hook_record *record)
+{
+	for (size_t i = 0; json_is_object(input->results) && i < record->count; i++) {
+		const struct hook_record_file *file = &record->files[i];
+		if (file->call && !file->is_past && !json_object_get(input->results, file->call))
+			return false;
+	}
+	return true;
+}
+
+/* Returns false where nothing can be known. */
+static bool read_record(const struct hook_agent *agent, const struct hook_input *input,
+			struct hook_record *ret_record)
+{
+	bool is_read = hook_record_read(agent, input, ret_record);
+
+	if (!is_read || has_results(input, ret_record))
+		return is_read;
+	hook_record_rewind(agent, input);
+	hook_record_free(ret_record);
+	return hook_record_read(agent, input, ret_record);
+}
+
 json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_input *input)
 {
 	bool is_compacted = is_source(input, "compact");
@@ -45,7 +70,7 @@ json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_inpu
 		     is_compacted ? "PostCompact" : "SessionStart");
 	if (is_compacted)
 		hook_record_cut(agent, input);
-	bool is_read = hook_record_read(agent, input, &record);
+	bool is_read = read_record(agent, input, &record);
 	if (is_read && is_source(input, "resume"))
 		hook_resume(agent, input, &record);
 	FILE *out = is_read && input->adapter->add ? open_memstream(&text, &length) : NULL;

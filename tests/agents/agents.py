@@ -58,9 +58,12 @@ class Agent:
         """The command's words after its name, for a run without a terminal."""
         raise NotImplementedError
 
+    reports_failures = True  # its hook says that a command failed, or which one ran last
+    asks = ""  # what it draws when it waits for a prompt, where it resumes at a terminal alone
+
     def resume(self, prompt, home):
-        """The same, to go on with the last conversation; None: it cannot without a terminal."""
-        return None
+        """The same, to go on with the last conversation; where it asks, the prompt is typed."""
+        raise NotImplementedError
 
     def call(self, operation, workspace):
         """The Call for a step's operation (scenario.Step)."""
@@ -380,6 +383,13 @@ class Cline(Agent):
 
     def arguments(self, prompt):
         return ["--auto-approve", "true", "-P", "openai-compatible", "-m", "scripted", "-k", "none", prompt]
+
+    reports_failures = False
+    asks = "Ask anything"
+
+    def resume(self, prompt, home):
+        (session,) = os.listdir(f"{home}/.cline/data/sessions")
+        return ["--id", session, *self.arguments(prompt)[:-1]]
 
     def shell(self, _, command):
         return Call("run_commands", {"commands": [command]})

@@ -262,7 +262,7 @@ class Cut(Hooked):
         else:
             first, again = main[4:6] if self.talk.fills else main[5:7]
             rows += [self._row("read after the cut", "real", first), self._row("read again after the cut", "notice", again),
-                     ("history after the cut", "given", None if "Before in this conversation" in texts_in(again[1]) else "not given")]
+                     *([] if self.talk.typed else [("history after the cut", "given", None if "Before in this conversation" in texts_in(again[1]) else "not given")])]
         return rows + [("exit status", "0", None if self.status == 0 else f"it is {self.status}")]
 
 

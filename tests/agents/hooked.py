@@ -8,6 +8,7 @@ The model server counts its turns, not tool results: these are what a compaction
 """
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -15,13 +16,13 @@ import time
 from agents import missing_lines
 from model_server import APIS, Call, ModelServer, texts_in
 from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, kill_descendants, make_workspace,
-                   seen_run)
+                   run_in_terminal, seen_run)
 
 TEXT = "".join(f"line {i} of a file that is read again\n" for i in range(60))
 NOTICE = "[File previously read: "
 FULL_TOKENS = 300000  # more than any of these agents' windows
 LIMIT_S = 300  # on a busy machine
-SUMMARY = "<summary>All was read.</summary>"
+SUMMARY, SNAPSHOT = "<summary>All was read.</summary>", "<state_snapshot>All was read.</state_snapshot>"
 # What agents ask for a summary with; asks without tools are such, too.
 ASKS_FOR_SUMMARY = ("CONTEXT CHECKPOINT COMPACTION", "Respond with TEXT ONLY", "context summarization assistant")
 SUB_TASK = "SUBTASK: read the file."
@@ -45,8 +46,10 @@ class TurnServer(ModelServer):
         except ValueError:
             api, body = None, None
         if api is None:
-            self._note(kind="other", method="POST", path=path)
-            return self._send(request, b"{}", "application/json")
+            is_summary = path.endswith(":generateContent") and b"<state_snapshot>" in data
+            self._note(kind="aside" if is_summary else "other", method="POST", path=path)
+            part = {"content": {"role": "model", "parts": [{"text": SNAPSHOT}]}, "finishReason": "STOP", "index": 0}
+            return self._send(request, json.dumps({"candidates": [part]} if is_summary else {}).encode(), "application/json")
         messages = body.get("messages") or body.get("input") or body.get("contents") or []
         last = json.dumps(messages[-1:]) + json.dumps(messages[:1])[:2000]
         call, tokens, index = Call(None, SUMMARY), 100, 0
@@ -74,12 +77,14 @@ class Talk:
     """How an agent is talked to so that its conversation is cut: prompts on its standard input, or none.
 
     words: behind the agent's name; None: those for PROMPT.  messages: lines for its standard input.  is_end: has it done with one?
+    typed: what is typed at its terminal in place of these, the first when its first part is done.
     fills: it cuts its conversation by itself, since the model says that it is too long.  event: that its hook tells then.  has_forms: its
     transcript is read by conditions, which can be switched off.
     """
 
-    def __init__(self, words=None, messages=(), is_end=None, fills=False, event="PreCompact", has_forms=True):
+    def __init__(self, words=None, messages=(), is_end=None, fills=False, event="PreCompact", has_forms=True, typed=()):
         self.words, self.messages, self.is_end, self.fills, self.event, self.has_forms = words, messages, is_end, fills, event, has_forms
+        self.typed = typed
 
 
 def claude_says(text):
@@ -97,6 +102,7 @@ TALKS = {
                else event.get("type") == "agent_end"),
     "codex": Talk(["exec", "--dangerously-bypass-hook-trust", "--json", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
                   fills=True),
+    "gemini": Talk(["-i", PROMPT, "--yolo", "-m", "gemini-2.5-pro"], event="PreCompress", typed=("/compress", "Again.")),
     "cline": Talk(fills=True, event="PostCompact", has_forms=False),
     "opencode": Talk(fills=True, event="PostCompact", has_forms=False),
     "kilo": Talk(fills=True, event="PostCompact", has_forms=False),
@@ -159,6 +165,9 @@ class Hooked(Play):
             self.agent.narrow(self.environment["HOME"])
         words = self.talk and self.talk.words or self.agent.arguments(PROMPT)
         command = [*self.wrapper, command_path(self.spec), *words]
+        if self.talk and self.talk.typed:
+            self._type(command)
+            return
         with open(f"{self.directory}/stdout", "w", encoding="utf-8") as out, open(f"{self.directory}/stderr", "wb") as err:
             process = subprocess.Popen(command, cwd=self.workspace, env=self.environment, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=err, start_new_session=True, text=True)
@@ -181,6 +190,20 @@ class Hooked(Play):
                 signal.alarm(0)
                 signal.signal(signal.SIGALRM, old)
                 kill_descendants()
+
+    def _type(self, command):
+        """At a terminal: the summary is asked for once it was typed, and the last turn is the last one of the script."""
+        compress, again = self.talk.typed
+        def count(kind):
+            with open(self.log, encoding="utf-8") as log:
+                return sum(json.loads(line)["kind"] == kind for line in log)
+        asides, script = [], self.script()
+        def is_first_done():
+            asides[:] = [count("aside")]
+            return count("turn") >= 3
+        self.status = run_in_terminal(command, self.workspace, self.environment, [
+            (is_first_done, compress), (lambda: count("aside") > asides[0], again), (lambda: count("turn") >= len(script), "")],
+            f"{self.directory}/stdout") or 0
 
     def turns(self):
         """What the model was given for each of its turns, in order: the last result of the next request, and that request."""
@@ -268,11 +291,36 @@ class WithSubAgent(Hooked):
         return rows
 
 
+class Nested(WithSubAgent):
+    """A sub-agent that is a process of its own, started by the agent's shell: each knows what it was given itself."""
+
+    def __init__(self, spec, out, own=False):
+        super().__init__(spec, out, own)
+        self.name = self.name.replace("sub-agent", "process below")
+
+    def script(self):
+        words = [command_path(self.spec), *self.agent.arguments(SUB_TASK)]
+        main = super().script()
+        main[2] = (self.agent.shell(self.workspace, f"{shlex.join(words)} > /dev/null 2>&1; echo done"), 100)
+        return main
+
+    def judge(self):
+        given = self.turns()
+        main, below = given[False] + [("", None)] * 8, given[True] + [("", None)] * 4
+        return [self._row("cat", "real", main[1]), self._row("cat again", "notice", main[2]), self._row("the process below: cat", "real", below[1]),
+                self._row("the process below: cat again", "notice", below[2]), self._row("cat behind it", "notice", main[4]),
+                ("exit status", "0", None if self.status == 0 else f"it is {self.status}")]
+
+
 def hookeds(spec, out):
     """The plays of one agent."""
     plays = [Hooked(spec, out, "hooks", True, False)]
     if agent_of(spec).name in TALKS and TALKS[agent_of(spec).name].has_forms:
-        plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, reported=False)]
+        plays += [Hooked(spec, out, "transcript", False, True)]
+        if not TALKS[agent_of(spec).name].typed:  # else nothing is answered
+            plays += [Hooked(spec, out, "neither", False, False, reported=False)]
     if agent_of(spec).name in SUB_AGENTS:
         plays += [WithSubAgent(spec, out), WithSubAgent(spec, out, own=True)]
+    else:
+        plays += [Nested(spec, out)] + ([] if agent_of(spec).reads_by_shell else [Nested(spec, out, own=True)])
     return plays

@@ -6,13 +6,16 @@ import ctypes
 import fcntl
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import termios
 import time
 
 import scenario
@@ -194,6 +197,45 @@ def kill_descendants():
         except ChildProcessError:
             pass
         time.sleep(0.01)
+
+
+def run_in_terminal(command, directory, environment, steps, log_path):
+    """Plays a user at a terminal, and ends the command then.  What it draws goes to a file.
+
+    steps: (is_due, words), in this order: once the first, a function, holds, and nothing was drawn for two seconds, or five have passed, the words are
+    typed, with Enter behind them; "": nothing.  Returns None, or what happened instead.
+    """
+    pid, fd = pty.fork()
+    if pid == 0:
+        try:
+            os.chdir(directory)
+            os.execvpe(command[0], command, environment)
+        finally:
+            os._exit(99)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", 40, 120, 0, 0))
+    until, steps = time.monotonic() + RUN_LIMIT_S, list(steps)
+    drawn, due = time.monotonic(), None
+    with open(log_path, "wb", buffering=0) as log:
+        while steps and time.monotonic() < until:
+            if select.select([fd], [], [], 0.2)[0]:
+                try:
+                    output = os.read(fd, 65536)
+                except OSError:
+                    break  # it has ended
+                log.write(output)
+                drawn = time.monotonic()
+                if b"\x1b[6n" in output:  # where is the cursor?
+                    os.write(fd, b"\x1b[1;1R")
+            due = due or (time.monotonic() if steps[0][0]() else None)
+            if due and (time.monotonic() - drawn > 2 or time.monotonic() - due > 5):
+                for part in [steps[0][1], "\r"] if steps[0][1] else []:
+                    os.write(fd, part.encode())
+                    time.sleep(0.5)
+                del steps[0]
+                due = None
+    kill_descendants()
+    os.close(fd)
+    return f"{len(steps)} steps were not played" if steps else None
 
 
 def seen_run(session, via=None, options=()):

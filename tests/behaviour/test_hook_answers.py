@@ -11,7 +11,7 @@ from test_story import Story
 
 # What steps of an agent (test_story.py) begin with.
 AGENT = r'''
-import os, random
+import os, random, time
 out = []
 def hook(event, tool=None, response=None, conversation="c1", **tool_input):
     document = {"session_id": conversation.split("/")[0], "hook_event_name": event, "prompt_id": "p1", "cwd": os.getcwd(), "tool_name": tool,
@@ -388,17 +388,19 @@ out.append(edit("new", "Write", content="x"))
 out.append(attempt("a")); fails("a"); read("a"); out.append(edit("a"))
 outside("a", "more\n"); read("a", conversation="c1/s1"); attempt("a"); write("a", 9); hook("PostToolUse", "Write", {}, "c1/s1", file_path=os.path.abspath("a"))
 out.append(edit("a", "Write", content="y"))
-def waits(moment):
+def waits(moment, seconds=0):
     outside("a", "again\n"); read("a", conversation="c1/s1"); assert attempt("a") is None
+    time.sleep(seconds)
     return overwrites("a", moment)
-forget("SubagentStart"); out.append(waits("PreToolUse")); out.append(waits("UserPromptSubmit"))
+forget("SubagentStart"); out.append(waits("PreToolUse")); out.append(waits("UserPromptSubmit")); out.append(waits("UserPromptSubmit", 2.1))
 forget("SubagentStop"); out.append(waits("PreToolUse"))
 ''' % (failure or "pass"), "--read-before-write", "deny", "--stale-write", "deny", "--session", "failed" if failure else "refused")
             self.assertIn("was modified since you last read it", refused)
             self.assertEqual((denied, by_command), (False, False))
             self.assertIn("has not been read yet", unread)
             self.assertEqual((sub, after, written), (None, None, None))
-            self.assertEqual(waits, [True, False, False])  # one at work may still be allowed to, until the next prompt
+            # One at work may still be allowed to, until the next prompt; in the first two seconds it may be about to.
+            self.assertEqual(waits, [True, True, False, False])
             for name in ("a", "new"):
                 (self.work / name).unlink()
 

@@ -49,6 +49,13 @@ request("told", "d1", [user, result("k1", ["a"])]);
 request("cut", "d1", [user]);
 out.behind = [beforeTool({ snapshot: { conversationId: "d1" }, toolCall: { toolName: "editor", toolCallId: "k" }, input: {} }) ?? null,
 	...[1, 2].map(() => afterTool({ snapshot: { conversationId: "d1" }, toolCall: { toolName: "editor", toolCallId: "k" }, input: {}, result: { output: "x" } }) ?? null)];
+const begins = (session) => plugin.setup({}, session && { session: { sessionId: session } });
+const before = [says("do it"), answered, result("k9", ["text"]), says("do more")];
+const names = (conversation, ...more) => { run(conversation, before, ...more); return log(); };
+log(); begins("s1");
+out.session = [names("e9", "parent"), names("e1")];
+begins("s1"); // as a sub-agent of it does
+out.others = [names("e2"), (begins("s2"), begins("s3"), begins(undefined), names("e3")), names("e4"), names("e1"), (begins("s4"), names("e5"))];
 console.log(JSON.stringify(out));
 '''
 # Answers for the paths "known" and "stale".
@@ -110,6 +117,15 @@ class Plugin(Case):
         self.assertEqual(out["prompts"], [{"appendContext": "of the start"}, None, {"appendContext": "what changed"},
                                           {"appendContext": "of what was before\n\nwhat changed"}, None])
         self.assertEqual(out["behind"], [None, {"appendContext": "of what was before"}, None])
+
+    def test_session(self):
+        """A conversation is named by its session, which is resumed in another process; where it may be of another one, by itself."""
+        out = self.run_host()
+        asked = [[json.loads(line.split(" ", 3)[3]) for line in lines] for lines in (*out["session"], *out["others"])]
+        self.assertEqual([[(one["hook_event_name"], one["session_id"]) for one in asks] for asks in asked],
+                         [[]] + [[("SessionStart", name), ("UserPromptSubmit", name)] for name in ("s1", "e2", "e3", "e4")] + [[("UserPromptSubmit", "s1")]]
+                         + [[("SessionStart", "s4"), ("UserPromptSubmit", "s4")]])
+        self.assertEqual((asked[1][0]["source"], list(asked[1][0]["results"]), asked[1][1].get("results")), ("resume", ["k9"], None))
 
     def test_forget_only(self):
         out = self.run_host("--forget-only")

@@ -117,6 +117,19 @@ starts("{agent}", "resume"); tells("{agent}"); out.append(event("{agent}", "PreT
             self.assertEqual(prompt, "changed since you read them: a", agent)
             self.assertIn("a was modified since you last read it", json.dumps(refused), agent)
 
+    def test_resumed_branch(self):
+        """What a resumed conversation has no result of, it was not given: it may be another one, or another branch, by the same name."""
+        for name, result in (("it", "k"), ("another", "other")):
+            self.play('write("a", 50); starts("cline"); out.clear(); reads_cline("a")', "--session", name)
+            with open(self.work / "a", "a") as file:
+                file.write("external\n")
+            (prompt, refused) = self.play(f"""
+starts("cline", "resume", results={{"{result}": 9}}); out.clear(); tells("cline"); out.append(event("cline", "PreToolUse", tool_name="editor", tool_input={{"path": "a"}}))
+""", "--session", name + "-later")
+            knows = name == "it"
+            self.assertEqual(prompt, "changed since you read them: a" if knows else None, name)
+            self.assertEqual("was modified since you last read it" in json.dumps(refused), knows, refused)
+
     def test_failed(self):
         """Of a command that failed, by what each agent reports."""
         ends = {"pi": ("bash", "PostToolUseFailure", {}), "opencode": ("bash", "PostToolUseFailure", {}),

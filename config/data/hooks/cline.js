@@ -13,10 +13,30 @@ function forget(event) {
 	run("seen forget --hook " + event + " >/dev/null 2>&1 || :", "");
 }
 
+// cline names a conversation anew in each process.  A session keeps its name, by which it is resumed.
+const sessions = new Map(); // by the first conversation that each had here
+const waiting = new Set(); // those whose conversation did not begin yet
+
+function setup(_, context) {
+	const session = context?.session?.sessionId;
+	if (session && ![...sessions.values()].includes(session)) // a sub-agent has the session of its agent
+		waiting.add(session);
+}
+
+function nameOf(snapshot) {
+	const conversation = snapshot?.conversationId;
+	if (waiting.size && !snapshot?.parentAgentId && !sessions.has(conversation)) {
+		if (waiting.size === 1) // else it may be any of them
+			sessions.set(conversation, ...waiting);
+		waiting.clear();
+	}
+	return sessions.get(conversation) ?? conversation;
+}
+
 function ask(event, { snapshot, toolCall }, more) {
 	const answer = run("exec seen answer hook cline", JSON.stringify({
 		hook_event_name: event, tool_name: toolCall?.toolName, tool_use_id: toolCall?.toolCallId, cwd: process.cwd(),
-		session_id: snapshot?.conversationId, agent_id: snapshot?.parentAgentId ? snapshot.agentId : undefined, prompt_id: snapshot?.runId, ...more }));
+		session_id: nameOf(snapshot), agent_id: snapshot?.parentAgentId ? snapshot.agentId : undefined, prompt_id: snapshot?.runId, ...more }));
 	try {
 		return JSON.parse(answer) ?? {}; // null: there is no shell
 	} catch {
@@ -77,7 +97,8 @@ const begun = new Set(); // conversations
 function begin(source, context) {
 	const conversation = context.snapshot?.conversationId;
 	begun.add(conversation);
-	const { add } = ask("SessionStart", context, { source });
+	const results = source === "resume" ? Object.fromEntries(resultsOf(context.snapshot?.messages)) : undefined;
+	const { add } = ask("SessionStart", context, { source, results });
 	if (add)
 		news.set(conversation, add);
 }
@@ -127,4 +148,4 @@ const hooks = {
 	},
 };
 
-export default { name: "seen", manifest: { capabilities: ["hooks"] }, hooks: answers ? { beforeRun: answerPrompt, ...hooks } : hooks };
+export default { name: "seen", manifest: { capabilities: ["hooks"] }, setup, hooks: answers ? { beforeRun: answerPrompt, ...hooks } : hooks };
