@@ -98,6 +98,9 @@ struct hook_adapter {
 	bool is_cut;
 	/* Its hook is not told which of the agent's conversations a tool call is of. */
 	bool hides_sub_agents;
+	/* Its hook reports each conversation that begins or goes back, and each sub-agent, before that
+	 * calls a tool: no transcript has to show first whose turn it is. */
+	bool reports_conversations;
 	/* Names of instruction files that it gives to the model by itself; ended by NULL. */
 	const char *const *instructions;
 	size_t text_max; /* characters that add() may give at once */

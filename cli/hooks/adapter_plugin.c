@@ -100,6 +100,13 @@ static enum hook_shown shown_numbered(const struct hook_input *input, const char
 	return taken && is_remark(lines + taken) ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
 }
 
+/* Whole, or it is not there: the agents cut before their plugins are called, and say so. */
+static const json_t *output(const struct hook_input *input, bool *ret_is_cut)
+{
+	*ret_is_cut = false;
+	return input->tool_output;
+}
+
 static bool may_differ_pi(const struct hook_input *input, uint32_t agent_pid)
 {
 	return rivals_pi_are(input->directory, agent_pid);
@@ -130,6 +137,7 @@ const struct hook_adapter hook_adapter_pi = {
 	.tools = TOOLS_OF_PI,
 	.instructions = INSTRUCTIONS,
 	.shown = shown_plain,
+	.output = output,
 	.may_differ = may_differ_pi,
 	.replace = plugin_output_replace,
 	.refuse = plugin_output_refuse,
@@ -139,11 +147,13 @@ const struct hook_adapter hook_adapter_pi = {
 /* kilo's plugin is opencode's, and says so. */
 const struct hook_adapter hook_adapter_opencode = {
 	.agent = "opencode",
+	.reports_conversations = true,
 	.members = { HOOK_MEMBERS, .prompt = "prompt_id" },
 	.events = HOOK_EVENTS,
 	.tools = TOOLS_OF_OPENCODE,
 	.instructions = INSTRUCTIONS,
 	.shown = shown_numbered,
+	.output = output,
 	.may_differ = may_differ_opencode,
 	.replace = replace_numbered,
 	.refuse = plugin_output_refuse,

@@ -210,6 +210,7 @@ static void answer_shown(struct reading *reading, enum hook_shown shown)
 	    !input->adapter->may_differ(input, agent->context->anchor_pid) &&
 	    request_prepare_reported(agent->segment, agent->context, agent->scope_id,
 				     input->conversation, request)) {
+		request->is_turn_reported = input->adapter->reports_conversations;
 		request_init_in_process(agent->segment, request);
 		answer(reading, shown);
 	}

@@ -130,6 +130,7 @@ static json_t *judge(struct search *search)
 	if (!request_prepare_reported(segment, agent->context, agent->scope_id,
 				      search->input->conversation, &search->request))
 		return NULL;
+	search->request.is_turn_reported = search->input->adapter->reports_conversations;
 	request_init_in_process(segment, &search->request);
 	uint64_t scope_id = search->request.context.scope_id;
 	search->identity = identify(search);

@@ -455,6 +455,11 @@ def reads(agent, name, offset=None, limit=None, output=None, **more):
     words = {key: value for key, value in (("offset", offset), ("limit", limit)) if value}
     answer = ask(agent, "PostToolUse", "read", output=TEXTS[agent](name, offset or 1, limit) if output is None else output, **{PATHS[agent]: name}, **words, **more)
     out.append(kind(answer["output"]) if answer else "same")
+def runs_bash(agent, command, reported=True, others=False): # its shell tool's command, whose output the plugin has, whole or not at all
+    ask(agent, "PreToolUse", "bash", command=command)
+    text = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout.decode()
+    ask(agent, "PostToolUse", "bash", output=text.rstrip("\n") if reported else None, others=others, command=command)
+    out.append("notice" if text.startswith("[File prev") else "repeated" if text.startswith("[Command already run") else "real")
 def before(agent, tool, name, **more):
     return ask(agent, "PreToolUse", tool, **{PATHS[agent]: name}, **more)
 """
@@ -508,6 +513,41 @@ write("a", 50); reads("opencode", "a"); out.clear()
 out.append(ask("opencode", "PostToolUse", "read", output=text_of_opencode("a", tail=%r), filePath="a")["output"])
 """ % tail, "opencode")
         self.assertRegex(text, r"^\[File previously read: [^\n]*\]\n\n<system-reminder>\nRules\.\n</content>\nMore\.\n</system-reminder>$")
+
+    def test_commands(self):
+        """What a command printed is proven by the plugin at once, however long: no transcript is there, and no limit holds it."""
+        for agent in ("pi", "opencode"):
+            self.assertEqual(self.play(r"""
+write("long", 500); write("too", 500)
+for reported in (False, False, True, True): runs_bash(AGENT, "cat long too", reported)
+for _ in range(2): runs_bash(AGENT, "grep -n line long")
+write("a", 500); write("b", 500)
+for _ in range(2): runs_bash("opencode", "cat a b", others=True)   # another plugin may change it
+""", agent), ["real"] * 3 + ["notice", "real", "repeated"] + ["real"] * 2, agent)
+
+    def test_whose_turn_it_is(self):
+        """opencode's plugin tells each conversation: its read is answered where the database, which is read late, does not show the call yet."""
+        (self.top / "seen.ini").write_text(f"[agent stepper]\ntranscript = {self.top}/agent.db\n")
+        self.assertEqual(self.play(r"""
+import sqlite3, time
+database = sqlite3.connect("%s/agent.db", isolation_level=None); now = int(time.time() * 1000)
+database.executescript('PRAGMA journal_mode = WAL; CREATE TABLE session (id, parent_id, directory, revert, time_updated);'
+    'CREATE TABLE message (id, session_id, time_created, time_updated, data); CREATE TABLE part (id, message_id, session_id, time_created, time_updated, data)')
+write("a", 50)
+def rows():
+    for number, (table, more, data) in enumerate((("session", (None, os.getcwd(), None), None), ("message", ("s",), {"role": "user"}), ("message", ("s",), {"role": "assistant"}),
+                                     ("part", ("2", "s"), {"type": "tool", "state": {"status": "pending", "input": {}}}))):
+        values = ("s" if table == "session" else str(number), *more, *((number, now, json.dumps(data)) if data else (now,)))
+        database.execute("INSERT INTO %%s VALUES (%%s)" %% (table, ", ".join("?" * len(values))), values)
+def muted():
+    scopes = json.loads(subprocess.run(["%s", "status", "--json"], stdout=subprocess.PIPE).stdout)["scopes"]
+    return any(scope["muted"] for scope in scopes if "in-process reads" in scope["name"])
+reads("opencode", "a"); rows()
+for _ in range(40):
+    if muted(): break
+    time.sleep(0.05)
+reads("opencode", "a"); out.append(muted())
+""" % (self.top, SEEN), "opencode", "--config", str(self.top / "seen.ini")), ["same", "notice", True])
 
     def test_other_extensions_of_pi(self):
         """Where another extension may change an output, nothing is answered; one that cannot is no matter."""

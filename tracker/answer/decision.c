@@ -27,6 +27,8 @@ struct moment decision_moment(const struct segment *segment, const struct reques
 	else if (request->agent_scope_id && moment.scope_epoch)
 		moment.scope_epoch += scope_epoch(segment, request->agent_scope_id) *
 				      0x9e3779b97f4a7c15u;
+	if (request->is_turn_reported)
+		moment.scope_flags &= ~(uint32_t)SCOPE_MUTE;
 	return moment;
 }
 

@@ -102,9 +102,10 @@ export const SeenHooks = async ({ directory }) => ({
 	"tool.execute.after": async (input, output) => {
 		const text = typeof output?.output === "string" ? output.output : undefined;
 		const failed = input.tool === "bash" && output?.metadata?.exit;
+		const isWhole = input.tool !== "bash" || output?.metadata?.truncated === false; // what a command printed
 		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", output, directory, input.sessionID, {
 			tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
-			tool_response: ["read", "grep", "glob", "list"].includes(input.tool) ? text : undefined,
+			tool_response: isWhole && ["read", "grep", "glob", "list", "bash"].includes(input.tool) ? text : undefined,
 		});
 		const more = added.get(input.callID);
 		added.delete(input.callID);

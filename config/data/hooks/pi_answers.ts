@@ -66,9 +66,10 @@ export default function (pi: any) {
 	pi.on("tool_result", (event: any, ctx: any) => {
 		const text = event.content?.length === 1 && event.content[0].type === "text" && !event.isError ? event.content[0].text : undefined;
 		const failed = event.toolName === "bash" && event.isError;
+		const isWhole = event.toolName !== "bash" || !event.details?.truncation; // what a command printed
 		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", event, ctx, {
 			tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input,
-			tool_response: ["read", "grep", "find", "ls"].includes(event.toolName) ? text : undefined,
+			tool_response: isWhole && ["read", "grep", "find", "ls", "bash"].includes(event.toolName) ? text : undefined,
 		});
 		const more = added.get(event.toolCallId);
 		added.delete(event.toolCallId);
