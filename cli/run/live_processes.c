@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/session/session_named.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum {
-	DEPTH_MAX = 64,            /* from a process up to this one */
-	ENVIRONMENT_BYTES = 65536, /* that are inspected */
+	DEPTH_MAX = 64, /* from a process up to this one */
 	MAPS_BYTES = 262144,
 	PROCESSES_MAX = 65536,
 };
@@ -63,21 +63,6 @@ static void read_all(struct live_processes *list)
 		qsort(taken.items, taken.count, sizeof(*taken.items), compare);
 	free(list->items);
 	*list = taken;
-}
-
-/* Does a process's environment name the session?  What it began with, that is (proc(5)). */
-static bool names_session(const struct session *session, uint32_t pid)
-{
-	static char environment[ENVIRONMENT_BYTES];
-	static const char NAME[] = "SEEN_SESSION=";
-	char path[PROC_PATH_BYTES];
-
-	proc_path(pid, "environ", path);
-	ssize_t length = sys_read_file(path, environment, sizeof(environment));
-	for (ssize_t at = 0; at < length; at += (ssize_t)strlen(environment + at) + 1)
-		if (strncmp(environment + at, NAME, sizeof(NAME) - 1) == 0)
-			return strcmp(environment + at + sizeof(NAME) - 1, session->directory) == 0;
-	return false;
 }
 
 /* Is `above` the process or an ancestor of it? */
@@ -134,7 +119,7 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 			live_process->is_own = false;
 		else if (!live_process->is_own)
 			live_process->is_own = descends(list, live_process, self) ||
-					       names_session(session, live_process->pid);
+					       session_is_named_by(session, live_process->pid);
 	}
 }
 

@@ -160,6 +160,8 @@ static int make_lock(struct locking *locking, const char *path)
 	if (error < 0)
 		return error;
 	error = place_of(&locking->places, path, &directory, &name);
+	if (error == 0 && locks->directory >= 0)
+		lock_list_add(locks->directory, path, "");
 	error = error ? error : make_file(locking, directory, name);
 	return note_made(locks, copy, error);
 }
@@ -213,6 +215,15 @@ static bool read_host(char *ret_host, size_t capacity)
 		       : snprintf(ret_host, capacity, "%s:", name) < (int)capacity;
 }
 
+/* What a lock of this process has.  ret_text: HG_LOCK_BYTES. */
+static bool write_holder(char *ret_text)
+{
+	char host[HG_LOCK_BYTES];
+
+	return read_host(host, sizeof(host)) &&
+	       snprintf(ret_text, HG_LOCK_BYTES, "%s%ld", host, (long)getpid()) < HG_LOCK_BYTES;
+}
+
 /* Is it of a process of this host that has ended?  hg removes such a lock, too. */
 static bool is_forsaken(int directory, const char *name)
 {
@@ -227,6 +238,26 @@ static bool is_forsaken(int directory, const char *name)
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
+/* Is it the link of an undo that was killed, where this host had another name, or processes other numbers?  Else the
+ * rule of hg tells. */
+static bool is_left(const struct git_locks *locks, const char *path, int directory,
+		    const char *name)
+{
+	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES];
+	ssize_t length = locks && locks->left.count
+				 ? readlinkat(directory, name, text, sizeof(text) - 1)
+				 : -1;
+	bool is = false;
+
+	if (length <= 0 || !read_host(host, sizeof(host)))
+		return false;
+	text[length] = '\0';
+	for (size_t i = 0; i < locks->left.count && !is; i++)
+		is = strcmp(locks->left.locks[i].path, path) == 0 &&
+		     strcmp(locks->left.locks[i].text, text) == 0;
+	return is && strncmp(text, host, strlen(host)) != 0;
+}
+
 bool git_locks_has_other(const struct git_locks *locks, const char *path)
 {
 	struct places places;
@@ -237,42 +268,60 @@ bool git_locks_has_other(const struct git_locks *locks, const char *path)
 	if ((locks && holds(locks, path)) || places_open(&places) < 0)
 		return false;
 	bool is_held = place_of(&places, path, &directory, &name) == 0 &&
-		       place_inspect(directory, name, &state) == 0 && !is_forsaken(directory, name);
+		       place_inspect(directory, name, &state) == 0 &&
+		       !is_forsaken(directory, name) && !is_left(locks, path, directory, name);
 	places_close(&places);
 	return is_held;
 }
 
-/* Removes a lock whose process has ended.  hg removes one only while it holds NAME.break, too: else what is
- * removed could be the lock of a process that removed the dead one before. */
-static void break_link(int directory, const char *name, const char *text)
+static bool is_dead(const struct git_locks *locks, const char *path, int directory,
+		    const char *name)
 {
-	char guard[NAME_MAX + 1];
+	return is_forsaken(directory, name) || is_left(locks, path, directory, name);
+}
 
-	if (!is_forsaken(directory, name) ||
+/* Removes a lock whose process has ended.  hg removes one only while it holds NAME.break, too: else what is
+ * removed could be the lock of a process that removed the dead one before.  Returns whether it did. */
+static bool break_link(const struct git_locks *locks, const char *path, int directory,
+		       const char *name)
+{
+	char guard[NAME_MAX + 1], text[HG_LOCK_BYTES];
+
+	if (!is_dead(locks, path, directory, name) || !write_holder(text) ||
 	    snprintf(guard, sizeof(guard), "%s.break", name) >= (int)sizeof(guard) ||
 	    symlinkat(text, directory, guard) < 0)
-		return;
-	if (is_forsaken(directory, name))
-		(void)unlinkat(directory, name, 0);
+		return false;
+	bool is_removed = is_dead(locks, path, directory, name) &&
+			  unlinkat(directory, name, 0) == 0;
 	(void)unlinkat(directory, guard, 0);
+	return is_removed;
+}
+
+/* Returns 0, -EEXIST, or other negative errnos. */
+static int make_new_link(const struct git_locks *locks, const char *path, int directory,
+			 const char *name)
+{
+	char text[HG_LOCK_BYTES];
+
+	if (!write_holder(text))
+		return -ENAMETOOLONG;
+	if (locks->directory >= 0)
+		lock_list_add(locks->directory, path, text);
+	return symlinkat(text, directory, name) < 0 ? -errno : 0;
 }
 
 static int make_link(struct locking *locking, const char *path)
 {
-	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES], *copy;
+	char *copy;
 	const char *name;
 	int directory, error = prepare(locking->locks, path, &copy);
 
 	if (error < 0)
 		return error;
 	error = place_of(&locking->places, path, &directory, &name);
-	if (error == 0 &&
-	    (!read_host(host, sizeof(host)) ||
-	     snprintf(text, sizeof(text), "%s%ld", host, (long)getpid()) >= (int)sizeof(text)))
-		error = -ENAMETOOLONG;
 	if (error == 0) {
-		break_link(directory, name, text);
-		error = symlinkat(text, directory, name) < 0 ? -errno : 0;
+		(void)break_link(locking->locks, path, directory, name);
+		error = make_new_link(locking->locks, path, directory, name);
 	}
 	return note_made(locking->locks, copy, error == -EEXIST ? -EAGAIN : error);
 }
@@ -377,8 +426,35 @@ static bool is_as_found(struct locking *locking)
 
 void git_locks_init(const char *undo, struct git_locks *ret_locks)
 {
-	*ret_locks = (struct git_locks){ .count = 0 };
+	*ret_locks = (struct git_locks){ .directory = -1 };
 	(void)snprintf(ret_locks->owner, sizeof(ret_locks->owner), "seen undo %s\n", undo);
+}
+
+void git_locks_find_left(int directory, struct git_locks *locks)
+{
+	locks->directory = directory;
+	lock_list_read(directory, &locks->left);
+}
+
+size_t git_locks_remove_left(struct git_locks *locks)
+{
+	struct places places;
+	const char *name;
+	int directory, error = locks->left.count ? places_open(&places) : -ENOENT;
+	size_t removed = 0;
+
+	for (size_t i = 0; i < locks->left.count && error == 0; i++) {
+		const char *path = locks->left.locks[i].path;
+		if (holds(locks, path) || place_of(&places, path, &directory, &name) < 0)
+			continue;
+		removed += is_own(locks, directory, name)
+				   ? unlinkat(directory, name, 0) == 0
+				   : break_link(locks, path, directory, name);
+	}
+	if (error == 0)
+		places_close(&places);
+	lock_list_free(&locks->left);
+	return removed;
 }
 
 int git_locks_acquire(const struct schedule *plan, struct git_locks *locks)
@@ -416,7 +492,10 @@ void git_locks_release(struct git_locks *locks)
 	}
 	if (error == 0)
 		places_close(&places);
+	if (locks->directory >= 0 && !locks->left.count)
+		lock_list_remove(locks->directory);
+	lock_list_free(&locks->left);
 	free(locks->paths);
 	free(locks->blocked);
-	*locks = (struct git_locks){ .count = 0 };
+	*locks = (struct git_locks){ .directory = -1 };
 }

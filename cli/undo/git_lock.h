@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/undo/lock_list.h"
 #include "cli/undo/schedule.h"
 #include "tracker/segment/segment.h"
 
@@ -18,8 +19,10 @@ struct git_locks {
 	char owner[GIT_LOCK_OWNER_BYTES]; /* the text of such a file: whose it is */
 	char **paths;                     /* that are held */
 	size_t count;
-	char *blocked; /* the lock of another program that stayed; NULL: none */
-	bool is_late;  /* a git program was at work: the plan is to be made again */
+	char *blocked;         /* the lock of another program that stayed; NULL: none */
+	bool is_late;          /* a git program was at work: the plan is to be made again */
+	int directory;         /* of the undo records, borrowed; -1: no list of them is written */
+	struct lock_list left; /* of undos that were killed */
 };
 
 /* git_locks_init(): none is held.  undo: the session's directory of undo records, by which its lock files are known:
@@ -27,6 +30,13 @@ struct git_locks {
  *
  * ret_locks: git_locks_release() it. */
 void git_locks_init(const char *undo, struct git_locks *ret_locks);
+
+/* git_locks_find_left(): finds those of undos that were killed: `left`.  No other undo of the session is at work.
+ * git_locks_remove_left(): removes those that are there yet, and are not held; how many.
+ *
+ * directory: descriptor of the session's undo records; borrowed until the locks are released. */
+void git_locks_find_left(int directory, struct git_locks *locks);
+size_t git_locks_remove_left(struct git_locks *locks);
 
 /* git_locks_acquire(): makes the lock files; takes over those of an undo that was killed, and waits a while for
  * those of other git programs.  One of hg's is removed where its process has ended, by hg's own rule.  Returns 0; -EAGAIN: `blocked` stays; other negative errnos. */

@@ -18,6 +18,11 @@
 
 /* ---- a name ---- */
 
+static bool is_object(const struct making *making, const struct tree_change *change)
+{
+	return making->git->classes[change - making->changes->changes] == GIT_OBJECT;
+}
+
 static int note(struct making *making, enum schedule_verb verb, const struct tree_change *change,
 		const char *from)
 {
@@ -29,6 +34,7 @@ static int note(struct making *making, enum schedule_verb verb, const struct tre
 		.from = from,
 		.directory = S_ISDIR(verb == SCHEDULE_VERB_REMOVE ? change->after.mode
 								  : change->before.mode),
+		.is_object = is_object(making, change),
 	};
 	return 0;
 }
@@ -68,26 +74,108 @@ static char *directory_above(const struct making *making, const char *path)
 		       : NULL;
 }
 
+/* Does a directory above get another name? */
+static bool is_below_moved(const struct making *making, const char *path)
+{
+	char above[PACK_PATH_BYTES_MAX + 1];
+
+	if (!making->has_moved || strlen(path) >= sizeof(above))
+		return making->has_moved;
+	strcpy(above, path);
+	for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
+		*slash = '\0';
+		const struct tree_change *change = making_find(making, above);
+		if (change && (change->moved_from || change->moved_to))
+			return true;
+	}
+	return false;
+}
+
+/* How a directory was that an undo before removed: it took back the step alone that made it. */
+static bool was_removed(const struct making *making, const char *directory,
+			struct tree_entry *ret_was)
+{
+	const struct tree_records *records = making->records;
+	const struct tree_record *last = NULL;
+
+	for (size_t i = making->options->number > 1 ? records->count : 0; i-- > 0 && !last;) {
+		const struct tree_record *record = &records->records[i];
+		if (!record->failed && pack_is_change(record->kind) &&
+		    (strcmp(record->path, directory) == 0 || strcmp(record->other, directory) == 0))
+			last = record;
+	}
+	if (!last || !last->operation || last->kind != PACK_REMOVED ||
+	    !S_ISDIR(last->before.mode) || is_below_moved(making, directory))
+		return false;
+	*ret_was = (struct tree_entry){
+		.exists = true,
+		.known = true,
+		.mode = last->before.mode,
+		.uid = last->before.uid,
+		.gid = last->before.gid,
+		.mtime_ns = last->before.mtime_ns,
+	};
+	return true;
+}
+
 /* git removes the directory of objects that it has packed.  One that comes back needs it, as the directory
  * above is. */
-static int make_directory_of_object(struct making *making, const struct tree_change *change)
+static int find_wanted(const struct making *making, bool is_object, const char *directory,
+		       struct tree_entry *ret_wanted)
 {
-	struct tree_entry above, wanted;
-
-	if (making->git->classes[change - making->changes->changes] != GIT_OBJECT)
+	if (was_removed(making, directory, ret_wanted))
 		return 0;
-	const char *directory = directory_above(making, change->path);
-	const char *objects = directory ? directory_above(making, directory) : NULL;
+	*ret_wanted = (struct tree_entry){ .exists = false };
+	const char *objects = is_object ? directory_above(making, directory) : NULL;
 	if (!objects)
+		return is_object ? -ENOMEM : 0;
+	return tree_state_of_base(making->changes->walk, NULL, objects, ret_wanted);
+}
+
+static int make_directory(struct making *making, bool is_object, const char *directory,
+			  const struct tree_entry *wanted)
+{
+	struct schedule_report *report = making->report;
+	size_t capacity = 2 * making->changes->count + 1 + ++making->made_count;
+	struct schedule_line *more = reallocarray(report->lines, capacity, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	report->lines = more;
+	more[report->line_count++] = (struct schedule_line){
+		.verb = SCHEDULE_VERB_RESTORE,
+		.path = directory,
+		.directory = true,
+		.is_object = is_object,
+	};
+	return making_new(making, directory, wanted);
+}
+
+/* What comes back needs the directory that it was in, which no change may be about. */
+static int make_above(struct making *making, bool is_object, const char *path)
+{
+	size_t length = (size_t)(strrchr(path, '/') - path);
+	struct tree_entry there, wanted;
+
+	if (length == 0 || (making->above && strncmp(making->above, path, length) == 0 &&
+			    (!making->above[length] || making->above[length] == '/')))
+		return 0;
+	const char *directory = directory_above(making, path);
+	if (!directory)
 		return -ENOMEM;
 	const struct tree_change *own = making_find(making, directory);
-	if (own && making->fates[own - making->changes->changes] == FATE_OPEN)
-		return 0;
-	int error = tree_state_of_base(making->changes->walk, NULL, directory, &above);
-	if (error < 0 || above.exists)
-		return error;
-	error = tree_state_of_base(making->changes->walk, NULL, objects, &wanted);
-	return error < 0 || !wanted.exists ? error : making_new(making, directory, &wanted);
+	bool comes = own && making->fates[own - making->changes->changes] == FATE_OPEN;
+	int error = comes ? 0 : tree_state_of_base(making->changes->walk, NULL, directory, &there);
+	if (error == 0 && !comes && !there.exists) {
+		error = find_wanted(making, is_object, directory, &wanted);
+		if (error < 0 || !wanted.exists)
+			return error;
+		error = make_above(making, false, directory);
+		if (error == 0)
+			error = make_directory(making, is_object, directory, &wanted);
+	}
+	making->above = directory;
+	return error;
 }
 
 /* What had the name before is there again. */
@@ -102,10 +190,11 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 		return 0;
 	const struct tree_change *from = change->moved_to ? making_find(making, change->moved_to)
 							  : NULL;
+	if (!stays)
+		error = make_above(making, is_object(making, change), change->path);
+	if (error < 0)
+		return error;
 	if (!change->moved_to) {
-		error = stays ? 0 : make_directory_of_object(making, change);
-		if (error < 0)
-			return error;
 		error = stays ? making_adjust(making, change->path, was, &change->after,
 					      change->path)
 			      : making_new(making, change->path, was);

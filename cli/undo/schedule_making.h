@@ -34,6 +34,8 @@ struct making {
 		uint32_t mode; /* that the file gets; 0: it keeps its own */
 	} * merges;            /* of each change */
 	struct git_units *git; /* git_unit.h */
+	const char *above;     /* the directory that make_above() was about last; NULL: none */
+	size_t made_count;     /* of directories that no change is about */
 };
 
 enum making_fate {

@@ -575,6 +575,19 @@ void steps_running(const struct steps *steps, const struct session *session, boo
 	}
 }
 
+bool steps_has_process(const struct steps *steps, uint32_t pid)
+{
+	const struct step_processes *processes = &steps->table->processes;
+	uint64_t pid_ns = process_pid_ns();
+
+	for (size_t i = processes->count; i > 0; i--) {
+		const struct step_process *process = &processes->rows[i - 1];
+		if (process->pid == pid && process->pid_ns == pid_ns && is_alive(process))
+			return true;
+	}
+	return false;
+}
+
 const struct step_calls *steps_calls(const struct steps *steps)
 {
 	return &steps->table->processes.calls;

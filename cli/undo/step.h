@@ -106,6 +106,9 @@ const struct step *steps_of_caller(const struct steps *steps);
  * ret_running: one for each step, in their order. */
 void steps_running(const struct steps *steps, const struct session *session, bool *ret_running);
 
+/* steps_has_process(): is a process that lives on record? */
+bool steps_has_process(const struct steps *steps, uint32_t pid);
+
 /* steps_calls(): the prompts and tool calls that hooks reported.  Borrowed from the steps. */
 const struct step_calls *steps_calls(const struct steps *steps);
 

@@ -213,6 +213,14 @@ size_t undo_report_lines(const struct undo_run *run, const struct apply_result *
 	return count;
 }
 
+bool undo_report_can_redo(const struct undo_run *run)
+{
+	for (size_t i = 0; i < run->report.line_count; i++)
+		if (!run->report.lines[i].is_left && !run->report.lines[i].is_object)
+			return true;
+	return false;
+}
+
 void undo_report_plan(const struct undo_run *run, FILE *file)
 {
 	char directory[PATH_MAX];

@@ -18,6 +18,7 @@
 #include "cli/session/session.h"
 #include "cli/undo/apply.h"
 #include "cli/undo/undo_report.h"
+#include "cli/undo/undo_running.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
@@ -32,26 +33,13 @@ static int failed(const struct undo_run *run, int error)
 
 /* ---- may it be done now? ---- */
 
-/* A command of the session that still runs, but for the one that this process is of. */
-static const struct step *running(const struct undo_run *run)
+static int check_running(struct undo_run *run)
 {
-	const struct steps *steps = &run->session.steps;
-	const struct step *own = steps_of_caller(steps), *found = NULL;
-	bool *is_running = calloc(steps->count + 1, sizeof(*is_running));
+	const struct step *step = NULL;
+	int error = run->request->force ? 0 : undo_running(&run->session, &step);
 
-	if (is_running)
-		steps_running(steps, &run->session.session, is_running);
-	for (size_t i = 0; is_running && i < steps->count && !found; i++)
-		if (is_running[i] && &steps->steps[i] != own)
-			found = &steps->steps[i];
-	free(is_running);
-	return found;
-}
-
-static int check_running(const struct undo_run *run)
-{
-	const struct step *step = run->request->force ? NULL : running(run);
-
+	if (error < 0)
+		return failed(run, error);
 	if (!step)
 		return EXIT_CODE_OK;
 	message("step %u still runs: %s; --force does not wait for it", step->number, step->text);
@@ -269,7 +257,9 @@ static void summarize(const struct undo_run *run, const struct apply_result *res
 			     text_number(lines, count), text_plural(lines),
 			     !result  ? ""
 			     : redoes ? " redone; `seen undo` takes it back"
-				      : " undone; `seen redo` takes it back");
+			     : undo_report_can_redo(run)
+				     ? " undone; `seen redo` takes it back"
+				     : " undone; git's objects stay: nothing is to be redone");
 }
 
 static int report(const struct undo_run *run, const struct apply_result *result)
@@ -377,6 +367,19 @@ static int do_plan(struct undo_run *run)
 	return code;
 }
 
+/* One may have been killed before its plan was there, or when all was done. */
+static int nothing_to_continue(struct undo_run *run)
+{
+	char count[TEXT_NUMBER_BYTES];
+	size_t removed = git_locks_remove_left(&run->locks);
+
+	message("nothing to continue: no undo of session %s was interrupted", run->session.name);
+	if (removed)
+		message("removed %s lock file%s of an undo that was killed",
+			text_number(removed, count), text_plural(removed));
+	return EXIT_CODE_NOTHING;
+}
+
 /* `--continue`. */
 static int resume(struct undo_run *run)
 {
@@ -386,11 +389,8 @@ static int resume(struct undo_run *run)
 	int error = number ? schedule_read(run->directory, number, &run->records, &run->schedule)
 			   : 0;
 
-	if (!number) {
-		message("nothing to continue: no undo of session %s was interrupted",
-			run->session.name);
-		return EXIT_CODE_NOTHING;
-	}
+	if (!number)
+		return nothing_to_continue(run);
 	if (error < 0)
 		return failed(run, error);
 	run->step = undo_range_step_of(&run->ranges, &run->schedule.head);
@@ -402,6 +402,7 @@ static int resume(struct undo_run *run)
 	undo_session_mark(&run->session);
 	int code = error < 0 ? stopped(run, error) : EXIT_CODE_OK;
 	if (code == EXIT_CODE_OK) {
+		(void)git_locks_remove_left(&run->locks);
 		undo_report_lacking(run);
 		undo_report_failed(&run->schedule, &result, run->session.workspace);
 		if (run->request->json)
@@ -459,6 +460,7 @@ static int act(struct undo_run *run)
 			"it");
 		return EXIT_CODE_CONFLICT;
 	}
+	(void)git_locks_remove_left(&run->locks);
 	code = choose_and_plan(run);
 	if (code == EXIT_CODE_OK)
 		code = check_expected(run);
@@ -493,6 +495,8 @@ static int read_and_act(struct undo_run *run)
 		code = check_running(run);
 	if (code != EXIT_CODE_OK)
 		return code;
+	if (!run->request->dry_run && run->directory >= 0)
+		git_locks_find_left(run->directory, &run->locks);
 	undo_session_mark(&run->session);
 	uint64_t lost = undo_session_lost(&run->session.session);
 	int error = tree_records_read(run->session.undo, &run->records);

@@ -138,6 +138,13 @@ int undo_session_find(const struct config *config, const char *name,
 	return code;
 }
 
+int undo_session_read_again(struct undo_session *session)
+{
+	steps_free(&session->steps);
+	session->steps_error = steps_read(session->journal, session->undo, &session->steps);
+	return session->steps_error;
+}
+
 void undo_session_mark(const struct undo_session *session)
 {
 	const struct segment *segment = &session->session.segment;

@@ -34,6 +34,9 @@ int undo_session_find(const struct config *config, const char *name,
 int undo_session_find_records(const struct config *config, const char *name,
 			      struct undo_session *ret_session);
 
+/* undo_session_read_again(): reads its steps again.  Returns 0, or a negative errno: then there are none. */
+int undo_session_read_again(struct undo_session *session);
+
 /* undo_session_mark(): what exists now is kept before it changes: a person is about to see it.  For
  * a session in which a process lives; else nothing. */
 void undo_session_mark(const struct undo_session *session);

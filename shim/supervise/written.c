@@ -1,9 +1,11 @@
 /* Files that supervised processes opened for writing: see written.h. */
 #include "shim/supervise/written.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,24 +24,24 @@ enum {
 	BUCKETS = 1024,
 	FILES_MAX = 4096, /* that are followed at once */
 	EVENTS_BYTES = 16384,
-	OPENERS = 4,
+	OPENERS = 16, /* of a file, before those that have ended are forgotten */
 };
 
 /* A file, by the path that it was opened by. */
 struct written {
-	struct written *next;      /* in its bucket */
-	int watch;                 /* of its directory; -1: none */
-	unsigned opens;            /* whose close was not seen yet */
-	unsigned pending;          /* of these, which may not be made yet */
-	bool is_unsure;            /* a close was one of several, and some were pending */
-	uint64_t ino;              /* 0: made by the open: not known yet */
-	bool is_new;               /* made by the first of them */
-	bool is_on_record;         /* how it was left */
-	bool is_continued;         /* the first of them found it as the session had left it */
-	uint32_t process, pid;     /* of the last */
-	uint32_t openers[OPENERS]; /* pids of the last ones ... */
-	unsigned opener_count;     /* ... of so many */
-	uint64_t boundary;         /* at which its content is kept */
+	struct written *next;  /* in its bucket */
+	int watch;             /* of its directory; -1: none */
+	unsigned opens;        /* whose close was not seen yet */
+	unsigned pending;      /* of these, which may not be made yet */
+	bool is_unsure;        /* a close was one of several, and some were pending */
+	uint64_t ino;          /* 0: made by the open: not known yet */
+	bool is_new;           /* made by the first of them */
+	bool is_on_record;     /* how it was left */
+	bool is_continued;     /* the first of them found it as the session had left it */
+	uint32_t process, pid; /* of the last */
+	uint32_t *openers;     /* pids of those that opened it, but for some that have ended */
+	size_t opener_count;
+	uint64_t boundary; /* at which its content is kept */
 	char path[];
 };
 
@@ -77,6 +79,7 @@ static void drop(struct written **at)
 	struct written *file = *at;
 
 	*at = file->next;
+	free(file->openers);
 	free(file);
 	files.count--;
 }
@@ -186,11 +189,34 @@ static void record_unknown(const struct segment *segment, const struct written *
 
 static bool is_open_by_any(const struct written *file, const struct pack_state *state)
 {
-	for (int i = 0; i < OPENERS; i++)
-		if (file->openers[i] &&
-		    proc_has_open((pid_t)file->openers[i], state->dev, state->ino))
+	for (size_t i = file->opener_count; i-- > 0;)
+		if (proc_has_open((pid_t)file->openers[i], state->dev, state->ino))
 			return true;
 	return false;
+}
+
+static void forget_ended(struct written *file)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < file->opener_count; i++)
+		if (kill((pid_t)file->openers[i], 0) == 0 || errno != ESRCH)
+			file->openers[count++] = file->openers[i];
+	file->opener_count = count;
+}
+
+static void note_opener(struct written *file, uint32_t pid)
+{
+	for (size_t i = file->opener_count; i-- > 0;)
+		if (file->openers[i] == pid)
+			return;
+	if (file->opener_count && file->opener_count % OPENERS == 0)
+		forget_ended(file);
+	uint32_t *more = reallocarray(file->openers, file->opener_count + 1, sizeof(*more));
+	if (!more)
+		return;
+	file->openers = more;
+	more[file->opener_count++] = pid;
 }
 
 /* What is there is what the session left. */
@@ -322,7 +348,7 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 		file->is_new = !found || (file->is_new && file->opens);
 		file->ino = ino;
 		file->watch = watch_directory(path);
-		file->openers[file->opener_count++ % OPENERS] = keeper->pid;
+		note_opener(file, keeper->pid);
 		file->opens++;
 		file->pending++;
 		file->process = keeper->process;
@@ -438,7 +464,10 @@ static struct moving *rename_below(const char *from, const char *to, struct movi
 			}
 			if (!*rest)
 				file->watch = watch_directory(path);
-			list = moving_new(file, path, list);
+			struct moving *more = moving_new(file, path, list);
+			if (more != list) /* it has them now */
+				file->openers = NULL;
+			list = more;
 			drop(at);
 		}
 	return list;
@@ -456,6 +485,8 @@ static void store_moved(struct moving *list)
 		if (file) {
 			moved->next = file->next;
 			*file = *moved; /* but for the path, which it has */
+		} else {
+			free(moved->openers);
 		}
 		list = moving->next;
 		free(moved);

@@ -9,10 +9,11 @@ import subprocess
 import time
 import unittest
 
-from harness import LONG, SEEN, Session, wait_until
+from harness import BUILD, LONG, SEEN, Session, wait_until
 from undoing import difference, tree
 
 ROOT = os.geteuid() == 0
+BEGINS_LATE = os.path.join(BUILD, "tests", "programs", "helpers", "begins_late")
 
 
 class Undone(unittest.TestCase):
@@ -475,6 +476,33 @@ class Harm(Undone):
 
     def destroy(self):
         return self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top")[-1]
+
+    def test_a_directory_that_an_undo_of_one_step_removed_comes_back_with_what_was_in_it(self):
+        """It was empty then: a later step had removed or renamed what was in it."""
+        after = self.agent("mkdir -p d/e; chmod 711 d/e", "echo x > d/e/f; echo y > d/e/g", "rm d/e/f; mv d/e/g g")[-1]
+        without = {path: entry for path, entry in after.items() if path not in (b"d", b"d/e")}
+        self.undo("--step", "1")
+        self.assertTree(without)
+        dry = self.undo("--step", "3", "--dry-run")
+        self.assertIn(b"would restore d/e/\n", dry.stdout)
+        done = self.undo("--step", "3")
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual((self.read("d/e/f"), self.read("d/e/g"), self.has("g")), (b"x\n", b"y\n", False))
+        self.assertEqual([os.stat(self.session.path(name)).st_mode & 0o7777 for name in ("d", "d/e")], [after[b"d"][1], 0o711])
+        self.undo(command="redo")
+        self.assertTree(without)
+        self.undo(command="redo")
+        self.assertTree(after)
+
+    def test_what_begins_at_this_moment_runs(self):
+        """A copy that has not run yet is not on record; the shell that made it has ended."""
+        agent = self.session.agent()
+        agent.shell("echo x > top; exec %s 300 sleep 1 < /dev/null > /dev/null 2>&1" % BEGINS_LATE)
+        refused = self.undo("--all", code=12)
+        self.assertIn(b"step 1 still runs", refused.stderr)
+        wait_until(lambda: not self.session.seen("undo", "--all", "--session", self.session.name, check=False).returncode)
+        self.assertTree(self.before)
+        agent.close()
 
     def test_killed_and_continued(self):
         self.fill(60)

@@ -7,8 +7,9 @@ import signal
 import subprocess
 import unittest
 
-from harness import SEEN, short_form_by, wait_until
+from harness import LONG, SEEN, short_form_by, wait_until
 from test_undo_git import GitCase
+from test_undo_harm import FAILS_AT
 
 ABOVE = "seen: %s: outside the workspace: what may have changed in it since the session began stays\n"
 
@@ -125,6 +126,19 @@ class ByItself(GitCase):
         self.seen(0, "undo", "--all")
         self.assertEqual((os.listdir(directory), os.stat(directory).st_mode), ([name[2:]], before))
 
+    def test_a_redo_is_not_promised_where_objects_alone_came_back(self):
+        """They stay: a redo takes back what the undo before did."""
+        name = self.git("git rev-parse HEAD^{tree}").strip()
+        self.run_steps("rm k", "rm -rf .git/objects/" + name[:2])
+        after = os.listdir(self.session.workspace)
+        result = self.session.seen("undo", "--last", "--session", self.session.name)
+        self.assertIn(b"undone; git's objects stay: nothing is to be redone\n", result.stdout)
+        result = self.session.seen("undo", "--last", "--session", self.session.name)
+        self.assertIn(b"1 path undone; `seen redo` takes it back\n", result.stdout)
+        self.seen(0, "redo")
+        self.assertEqual(os.listdir(self.session.workspace), after)
+        self.assertIn("nothing to redo", self.seen(1, "redo"))
+
     def test_a_split_index_whose_shared_part_the_session_never_had(self):
         self.git("git config core.splitIndex true; git update-index --split-index")
         self.run_steps("rm .git/index; git config core.splitIndex false; git read-tree side; git symbolic-ref HEAD refs/heads/side")
@@ -181,6 +195,35 @@ class OtherLocks(GitCase):
         # hg itself removes the lock of a process that has ended; so does the next undo.
         self.seen(0, "undo", "--continue")
         self.assertEqual(self.git(self.FILES + "; ls f*"), before + "ls: cannot access 'f*': No such file or directory\n")
+
+    @unittest.skipIf(os.getuid(), "another name of the host: as root")
+    def test_the_locks_of_an_undo_that_was_killed_where_the_host_had_another_name(self):
+        """By their text they are of another host: the undo knows them as its own."""
+        before = self.prepare()
+        self.run_steps("echo 2 | tee .hg/dirstate .hg/store/a")
+        elsewhere = ["unshare", "--uts", "sh", "-c", 'hostname elsewhere; exec "$@"', "sh"]
+        words = [SEEN, "undo", "--all", "--session", self.session.name]
+        for number in range(1, self.calls(elsewhere, words), 1 if LONG else 3):
+            self.run_failing(number, elsewhere, words)
+            result = self.session.seen("undo", "--continue", "--session", self.session.name, check=False)
+            self.assertIn(result.returncode, (0, 1), (number, result.stderr))
+            self.assertEqual([path for path in (".hg/wlock", ".hg/store/lock") if os.path.lexists(self.session.path(path))], [], (number, result.stderr))
+            if self.git(self.FILES) != before:
+                self.seen(0, "undo", "--all")
+            self.assertEqual(self.git(self.FILES), before, number)
+            self.seen(0, "redo")
+
+    def run_failing(self, number, elsewhere, words):
+        count = os.path.join(self.session.directory, "count")
+        subprocess.run([*elsewhere, FAILS_AT, str(number), "kill", count, *words], cwd=self.session.workspace, env=self.session.environment,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+        with open(count) as file:
+            return int(file.read())
+
+    def calls(self, *run):
+        count = self.run_failing(0, *run)
+        self.seen(0, "redo")
+        return count
 
     def test_the_lock_of_a_process_that_has_ended_goes_by_the_rule_of_hg(self):
         """Not while another program holds wlock.break: that one removes it, and takes the lock then."""

@@ -73,6 +73,14 @@ class Supervised(Case):
         self.assertEqual(self.undo("--all", "--force").returncode, 0)
         self.assertEqual(((self.work / "a").read_bytes(), (self.work / "b").read_bytes(), (self.work / "new").exists()), (b"one\n", b"two\n", False))
 
+    def test_one_of_many_that_have_a_file_open_writes_last(self):
+        """Whether it is open yet is asked of all that opened it."""
+        before = tree(self.work)
+        self.run_in("exec 7>> a; for i in $(seq 20); do busybox sh -c 'echo more >> a' 7>&-; done; sleep 0.1; echo last >&7; exec 7>&-")
+        self.assertTrue((self.work / "a").read_bytes().endswith(b"last\n"))
+        result = self.undo()
+        self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+
     def test_names_made_anew_while_the_file_before_is_open(self):
         """The close of a file that has lost its name is no close of the one that has it then."""
         before = tree(self.work)
