@@ -7,7 +7,7 @@ import os
 import re
 
 from agents import bare_lines, missing_lines, write_file
-from hooked import FULL_TOKENS, LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
+from hooked import FIRST, FULL_TOKENS, LAST, PROMPT, SUB_AGENTS, TALKS, TEXT, Hooked, Talk
 from model_server import Call, requests_in_log, results_in_log, texts_in
 from stage import Play, agent_of, seen_run
 
@@ -238,7 +238,7 @@ class Cut(Hooked):
         read = self.agent.call(("read", "f.txt"), self.workspace)
         pause = self.agent.shell(self.workspace, "sleep 0.6; echo ready")
         if not self.below:
-            cut = [(pause, FULL_TOKENS)] if self.talk.fills else [(Call(None, "The first part is done."), 100), (pause, 100)]
+            cut = [(pause, FULL_TOKENS)] if self.talk.fills else [(Call(None, FIRST), FULL_TOKENS if self.talk.typed else 100), (pause, 100)]
             return [(read, 100), (read, 100), *cut, (read, 100), (read, 100), (Call(None, LAST), 100)]
         self.sub_script = [(read, 100), (read, 100), (Call(None, "It was read."), 100)]
         return [(read, 100), (read, 100), (SUB_AGENTS[self.agent.name], 100), (read, 100), (read, 100), (Call(None, LAST), 100)]
@@ -270,4 +270,4 @@ def answereds(spec, out):
     agent = agent_of(spec)
     return ([Answered(spec, out)] + ([Unread(spec, out)] if agent.rewrites and not agent.reads_by_shell else []) + ([Rival(spec, out)] if hasattr(agent, "rival") else [])
             + ([Cut(spec, out, False)] if agent.name in TALKS and not agent.reads_by_shell else [])
-            + ([Cut(spec, out, True)] if agent.name in SUB_AGENTS else []))
+            + ([Cut(spec, out, True)] if agent.name in SUB_AGENTS and not agent.reads_by_shell else []))

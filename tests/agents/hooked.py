@@ -56,7 +56,7 @@ class TurnServer(ModelServer):
         if not body.get("tools") or any(words in last for words in ASKS_FOR_SUMMARY):
             self._note(kind="aside", path=path)
         else:
-            below = SUB_TASK in json.dumps(messages[:2])
+            below = SUB_TASK in json.dumps(messages[:2] + [message for message in messages if message.get("type") == "agent_message"])
             index = self.turns[below]
             self.turns[below] += 1
             call, tokens = self.scripts[below][min(index, len(self.scripts[below]) - 1)]
@@ -107,8 +107,11 @@ TALKS = {
     "opencode": Talk(fills=True, event="PostCompact", has_forms=False),
     "kilo": Talk(fills=True, event="PostCompact", has_forms=False),
 }
-# How a sub-agent is started that does SUB_TASK.
+# How a sub-agent is started that does SUB_TASK; with which options, and how its end is waited for, where that is another call.
+SUB_AGENT_OPTIONS = {"codex": ["--enable", "multi_agent_v2"]}
+SUB_AGENT_WAITS = {"codex": [Call("wait_agent", {"timeout_ms": 60000}, "collaboration")]}
 SUB_AGENTS = {
+    "codex": Call("spawn_agent", {"task_name": "task_1", "fork_turns": "none", "message": SUB_TASK}, "collaboration"),
     "claude": Call("Agent", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general-purpose",
                              "run_in_background": False}),
     "gemini": Call("invoke_agent", {"agent_name": "generalist", "prompt": SUB_TASK}),
@@ -140,7 +143,8 @@ class Hooked(Play):
         cat = self.agent.shell(self.workspace, "cat f.txt")
         pause = self.agent.shell(self.workspace, "sleep 0.6; echo ready")
         fills = self.talk is None or self.talk.fills
-        first = [(cat, 100), (cat, 100), (pause, FULL_TOKENS) if fills else (Call(None, FIRST), 100)]
+        # An agent that is asked to cut it keeps what is no longer than the summary.
+        first = [(cat, 100), (cat, 100), (pause if fills else Call(None, FIRST), FULL_TOKENS if fills or self.talk.typed else 100)]
         return first + ([] if fills else [(pause, 100)]) + [(cat, 100), (cat, 100), (Call(None, LAST), 100)]
 
     sub_script = ()
@@ -267,11 +271,15 @@ class WithSubAgent(Hooked):
         cat = self.agent.read(self.workspace, "f.txt") if self.own else self.agent.shell(self.workspace, "cat f.txt")
         self.sub_script = [(cat, 100), (cat, 100), (Call(None, "It was read."), 100)]
         return [(cat, 100), (cat, 100),
-                (SUB_AGENTS[self.agent.name], 100),
+                *((call, 100) for call in self.starts()),
                 (cat, 100), (cat, 100), (Call(None, LAST), 100)]
 
+    def starts(self):
+        """The calls that start it, and wait for its end."""
+        return [SUB_AGENTS[self.agent.name], *SUB_AGENT_WAITS.get(self.agent.name, ())]
+
     def _talk(self):
-        self.talk = Talk(self.agent.arguments(PROMPT))
+        self.talk = Talk([*self.agent.arguments(PROMPT), *SUB_AGENT_OPTIONS.get(self.agent.name, ())])
         super()._talk()
 
     def play(self):
@@ -281,9 +289,10 @@ class WithSubAgent(Hooked):
     def judge(self):
         given = self.turns()
         main, below = given[False] + [("", None)] * 8, given[True] + [("", None)] * 4
+        first, again = main[3 + len(self.starts()):][:2]
         rows = [self._row("cat", "real", main[1]), self._row("cat again", "notice", main[2]),
                 self._row("the sub-agent's cat", "real", below[1]), self._row("once more", "real", below[2]),
-                self._row("cat behind it", "real", main[4]), self._row("cat again behind it", "notice", main[5])]
+                self._row("cat behind it", "real", first), self._row("cat again behind it", "notice", again)]
         causes = self.causes()
         for wanted in ("hook SubagentStart", "hook SubagentStop"):
             rows.append((f"told by {wanted}", "yes", None if wanted in causes else f"causes: {causes}"))
@@ -298,11 +307,9 @@ class Nested(WithSubAgent):
         super().__init__(spec, out, own)
         self.name = self.name.replace("sub-agent", "process below")
 
-    def script(self):
+    def starts(self):
         words = [command_path(self.spec), *self.agent.arguments(SUB_TASK)]
-        main = super().script()
-        main[2] = (self.agent.shell(self.workspace, f"{shlex.join(words)} > /dev/null 2>&1; echo done"), 100)
-        return main
+        return [self.agent.shell(self.workspace, f"{shlex.join(words)} > /dev/null 2>&1; echo done")]
 
     def judge(self):
         given = self.turns()
@@ -314,13 +321,14 @@ class Nested(WithSubAgent):
 
 def hookeds(spec, out):
     """The plays of one agent."""
+    by = [False] if agent_of(spec).reads_by_shell else [False, True]
     plays = [Hooked(spec, out, "hooks", True, False)]
     if agent_of(spec).name in TALKS and TALKS[agent_of(spec).name].has_forms:
         plays += [Hooked(spec, out, "transcript", False, True)]
         if not TALKS[agent_of(spec).name].typed:  # else nothing is answered
             plays += [Hooked(spec, out, "neither", False, False, reported=False)]
     if agent_of(spec).name in SUB_AGENTS:
-        plays += [WithSubAgent(spec, out), WithSubAgent(spec, out, own=True)]
+        plays += [WithSubAgent(spec, out, own) for own in by]
     else:
-        plays += [Nested(spec, out)] + ([] if agent_of(spec).reads_by_shell else [Nested(spec, out, own=True)])
+        plays += [Nested(spec, out, own) for own in by]
     return plays

@@ -17,12 +17,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Call:
     """One thing the model does: a tool call, a freeform tool call, or (tool None) the last word.
 
-    argument is a dict (JSON arguments), or a str (the input of a freeform tool, or the text).
+    argument is a dict (JSON arguments), or a str (the input of a freeform tool, or the text).  namespace: of tools that are offered in one.
     """
 
-    def __init__(self, tool, argument):
+    def __init__(self, tool, argument, namespace=None):
         self.tool = tool
         self.argument = argument
+        self.namespace = namespace
 
     @property
     def freeform(self):
@@ -90,6 +91,8 @@ class Responses:
         else:
             item = {"type": "function_call", "id": f"fc_{index}", "call_id": f"call_{index}",
                     "name": call.tool, "arguments": call.arguments_json}
+            if call.namespace:
+                item["namespace"] = call.namespace
         response = {"id": f"resp_{index}", "object": "response", "created_at": 0}
         usage = {"input_tokens": 100, "input_tokens_details": None, "output_tokens": 20,
                  "output_tokens_details": None, "total_tokens": 120}
