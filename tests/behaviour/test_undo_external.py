@@ -1,16 +1,15 @@
 """An external edit at a moment of an undo: what the external program made stays.
 
-This process is the external writer.  It edits while undo is stopped before one of its system calls (programs/helpers/stops_at.c).
+This process is the external writer.  It edits while undo is stopped before one of its system calls.
 """
 import os
 import random
-import subprocess
 import unittest
 
-from harness import BUILD, LONG, SEEN, Session, short_form_by
+from harness import LONG, Session, short_form_by
+from stopped import run_stopped
 
 RENAMEAT2, FALLOCATE, FTRUNCATE = {"x86_64": (316, 285, 77)}.get(os.uname().machine, (276, 47, 46))
-STOPS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "stops_at")
 
 
 @short_form_by("preload")
@@ -52,12 +51,33 @@ class External(unittest.TestCase):
                 if number == RENAMEAT2 and self.is_exchange(path) and (text := next(moments, None)):
                     self.store(path, text)
 
-            code, errors = self.undo_and(session, edit)
+            code, errors, _ = run_stopped(session, edit)
             left = [name for name in os.listdir(session.workspace) if name.startswith(".seen-undo.")]
             kept = [session.read(name) for name in left]
             self.assertEqual((session.read("f"), kept), (b"one", []) if edits == 1 else (b"two", [b"one"]), errors)
             self.assertEqual(code, 12 if edits == 1 else 8, errors)
             self.assertIn(b"it changed more than once meanwhile" if edits == 2 else b"it changed meanwhile", errors)
+
+    def test_an_edit_right_behind_a_rename(self):
+        """Whether it came before the rename is not known then: the file goes back to the name that it had, edit and all, and is listed."""
+        for edit in self.append, self.replace:
+            session = Session()
+            self.addCleanup(session.close)
+            session.write("f", b"before\n")
+            agent = session.agent()
+            agent.shell("mv f moved")
+            agent.close()
+            path, done = session.path("f"), []
+
+            def act(_):
+                if not done and os.path.exists(path):
+                    edit(path)
+                    done.append(path)
+
+            code, errors, _ = run_stopped(session, act)
+            self.assertEqual(os.listdir(session.workspace), ["moved"])
+            self.assertEqual(session.read("moved"), b"before\nexternal\n" if edit == self.append else b"external\n")
+            self.assertEqual((code, b"changed meanwhile" in errors), (12, True), errors)
 
     def test_killed_behind_an_exchange_with_an_edit(self):
         """`--continue` restores the edit to its place."""
@@ -72,7 +92,7 @@ class External(unittest.TestCase):
                 return "kill"
             return None
 
-        self.undo_and(session, edit)
+        run_stopped(session, edit)
         self.assertEqual(session.read("f"), b"before\n")  # the edit has the temporary name
         again = session.seen("undo", "--continue", "--session", session.name, check=False)
         self.assertEqual((session.read("f"), again.returncode), (b"external", 12), again.stderr)
@@ -95,7 +115,7 @@ class External(unittest.TestCase):
                 except BlockingIOError:
                     waited.append(number)
 
-            _, errors = self.undo_and(session, edit)
+            _, errors, _ = run_stopped(session, edit)
             self.assertGreater(len(waited), 1, "it could be opened at once")
             self.assertEqual((session.read("f"), session.read("g")), (b"before\nexternal\n",) * 2, errors)
 
@@ -122,29 +142,7 @@ class External(unittest.TestCase):
         return any(name.startswith(".seen-undo.") for name in os.listdir(os.path.dirname(path)))
 
     @staticmethod
-    def undo_and(session, act, words=("undo", "--all")):
-        """Calls act(number) before each system call; "kill" ends the undo there.  Returns its status and standard error."""
-        go_in, go_out = os.pipe()
-        line_in, line_out = os.pipe()
-        process = subprocess.Popen([STOPS_AT, str(go_in), str(line_out), ",".join(map(str, range(1, 20000))), SEEN, *words, "--session",
-                                    session.name], cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=(go_in, line_out))
-        os.close(go_in)
-        os.close(line_out)
-        with os.fdopen(line_in) as lines:
-            for line in lines:
-                if line.startswith("end"):
-                    break
-                if act(int(line.split()[2])) == "kill":
-                    process.kill()
-                    break
-                os.write(go_out, b".")
-        os.close(go_out)
-        errors = process.communicate(timeout=60)[1]
-        return process.returncode, errors
-
-    @classmethod
-    def undo_and_edit(cls, session, path, edit):
+    def undo_and_edit(session, path, edit):
         """Edits before the first system call that comes when the file is as it was."""
 
         def act(_):
@@ -152,10 +150,11 @@ class External(unittest.TestCase):
                 if file.read() == b"before\n":
                     edit(path)
 
-        return cls.undo_and(session, act)[0]
+        return run_stopped(session, act)[0]
 
 
 RENAMES = {"x86_64": {82, 83, 84, 86, 87, 88, 263, 264, 265, 266, 285, 316}}.get(os.uname().machine, {33, 34, 35, 36, 37, 38, 47, 276})
+OF_CALLS, OF_RENAMES = 0.002, 0.05
 EDITS = int(os.environ.get("SEEN_TEST_UNDO_EDITS", "10000" if LONG else "40"))
 
 
@@ -164,7 +163,7 @@ class Random(unittest.TestCase):
     """Random edits of random files at random moments of undo and redo: each is there afterwards, as the external program left it.
 
     SEEN_TEST_UNDO_SEED and SEEN_TEST_UNDO_EDITS in the environment choose another run."""
-    FILES = 12
+    FILES = 48 if LONG else 12
     COMMANDS = ("echo agent >> {}", "sed -i s/one/two/ {}", "rm {}", "rm {}; echo other > {}", "chmod 600 {}; echo x > {}", "mv {} {}.moved", "true",
                 "ln {} {}.linked; echo y >> {}", "rm {}; mkdir {}; echo z > {}/z", "rm {}; ln -s f0 {}", "cp {} {}.copy", "truncate -s 100 {}")
 
@@ -238,6 +237,10 @@ class Random(unittest.TestCase):
         except OSError:  # there was none, or the undo holds it just now
             pass
 
+    def drawn(self, part):
+        """Numbers of calls before which there is an edit: beforehand, so that the undo is stopped there alone."""
+        return [number for number in range(1, 20000) if self.random.random() < part]
+
     def found(self, path):
         try:
             with open(path, "rb") as file:
@@ -247,7 +250,7 @@ class Random(unittest.TestCase):
         except OSError:  # a directory, or a symbolic link to itself
             return b""
 
-    def check(self, session, made, about):
+    def check(self, session, made, errors, about):
         for path, text in list(made.items()):
             there = self.found(path)
             if there is None and text is None or None not in (there, text) and text in there:
@@ -256,8 +259,11 @@ class Random(unittest.TestCase):
                 del made[path]
                 continue
             where = [name for name in os.listdir(session.workspace) if text and text in (self.found(session.path(name)) or b"")]
-            # of a file that the session only renamed no content is on record: an edit that no stamp tells goes along with it
-            self.assertTrue([name for name in where if name.startswith(".seen-undo.") or text.startswith(b"ext0")],
+            # of a file that the session only renamed no content is on record: an edit that no stamp tells goes along with it; so does one
+            # right behind the rename, which is taken back then
+            renamed = os.path.basename(path[:-len(".moved")] if path.endswith(".moved") else path + ".moved")
+            self.assertTrue([name for name in where if name.startswith(".seen-undo.") or text.startswith(b"ext0") or
+                             (name == renamed and b"changed meanwhile" in errors)],
                             "%s: of the edit %r there is %r, it is in %r; %s" % (path, text, there, where, about))
 
     def round(self):
@@ -269,22 +275,19 @@ class Random(unittest.TestCase):
             agent = session.agent()
             commands = [self.random.choice(self.COMMANDS).replace("{}", "f%d" % i) for i in range(self.FILES)]
             self.random.shuffle(commands)
-            agent.shell("; ".join(commands[:6]))
-            agent.shell("; ".join(commands[6:]))
+            agent.shell("; ".join(commands[:self.FILES // 2]))
+            agent.shell("; ".join(commands[self.FILES // 2:]))
             agent.close()
             made, self.log = {}, []
-
-            def act(number):
-                if self.random.random() < (0.05 if number in RENAMES else 0.002):
-                    self.edit(session, made, number)
 
             for turn in range(4):
                 if self.random.random() < 0.5:
                     self.edit(session, made)
                 words = ("undo", "--all") if turn % 2 == 0 else ("redo",)
-                code, errors = External.undo_and(session, act, words)
+                code, errors, _ = run_stopped(session, lambda call: self.edit(session, made, call), words, self.drawn(OF_CALLS), RENAMES,
+                                              self.drawn(OF_RENAMES))
                 self.assertIn(code, (0, 1, 8, 12), errors)
-                self.check(session, made, "%s, %r, %r, %r" % (words, commands, self.log, errors))
+                self.check(session, made, errors, "%s, %r, %r, %r" % (words, commands, self.log, errors))
             return len(made)
         finally:
             session.close()

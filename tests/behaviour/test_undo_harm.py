@@ -5,10 +5,12 @@ import resource
 import subprocess
 import unittest
 
-from harness import BUILD, LONG, SEEN
+from harness import BUILD, LONG, SEEN, Session
+from stopped import run_stopped
 from undoing import difference, tree
 from test_undo import Undone
 
+ROOT = os.geteuid() == 0
 FAILS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "fails_at")
 FILES = 60 if LONG else 6
 
@@ -74,14 +76,44 @@ class Harm(Harmed):
                 self.finish(words, expected, (number, words))
         self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
 
-    def test_full_disk_at_each_call(self):
-        for number in self.each(300 if LONG else 8):
+    def fail_at_each(self, numbers, how):
+        for number in numbers:
             for words, expected in (("undo", "--all"), self.before), (("redo",), self.after):
-                result, _ = self.run_failing(number, "full", *words)
+                result, _ = self.run_failing(number, how, *words)
                 if difference(expected, self.tree()):
                     self.assertEqual(result.returncode, 8, (number, words, result.stdout, result.stderr))
                     self.assertNothingHalfDone((number, words))
                 self.finish(words, expected, (number, words))
+
+    def test_full_disk_at_each_call(self):
+        self.fail_at_each(self.each(300 if LONG else 8), "full")
+
+    def test_read_only_at_each_call(self):
+        """All becomes read-only in the middle, as a disk does after an error."""
+        self.fail_at_each(self.each(300 if LONG else 5), "read-only")
+
+    def set_read_only(self, is_so):
+        """False: it could not be, since a file there is open for writing."""
+        done = subprocess.run(["mount", "-o", "remount,bind,%s" % ("ro" if is_so else "rw"), self.records], stderr=subprocess.PIPE, check=False)
+        return done.returncode == 0
+
+    @unittest.skipUnless(ROOT, "mounts a directory")
+    def test_read_only_records_at_each_call(self):
+        """The records alone become read-only in the middle: nothing is half done, and the rest is done when they are not any more."""
+        subprocess.run(["mount", "--bind", self.records, self.records], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.records], check=False)
+        counts = [run_stopped(self.session, None, words, (0,))[2] for words in (("undo", "--all"), ("redo",))]
+        mattered, chance = 0, random.Random(1)
+        for number in chance.sample(range(1, min(counts) + 1), 100 if LONG else 6):
+            for words, expected in (("undo", "--all"), self.before), (("redo",), self.after):
+                code, errors, _ = run_stopped(self.session, lambda _: self.set_read_only(True), words, (number,))
+                if difference(expected, self.tree()):
+                    mattered += 1
+                    self.assertEqual(code, 8, (number, words, errors))
+                    self.assertNothingHalfDone((number, words))
+                self.assertTrue(self.set_read_only(False))
+                self.finish(words, expected, (number, words))
+        self.assertGreater(mattered, 0)
 
     def test_file_size_limit(self):
         """RLIMIT_FSIZE is 4 KiB: what does not fit fails, and is done without it."""
@@ -135,6 +167,50 @@ class Harm(Harmed):
         self.finish(("undo", "--all"), self.before, "plan")
 
 
+@unittest.skipUnless(ROOT, "mounts a directory")
+class HarmOfSteps(unittest.TestCase):
+    """The records become read-only while an agent works, and writable again: no program notices, and undo is right about the rest."""
+    COMMANDS = ("echo agent >> {}", "sed -i s/one/two/ {}", "rm {}", "rm {}; echo other > {}", "chmod 600 {}; echo x > {}", "truncate -s 3 {}",
+                "ln {} {}.linked; rm {}", "mkdir {}.d; mv {} {}.d/g", "cp {} {}.copy; dd if=/dev/zero of={} bs=3 count=2 conv=notrunc status=none")
+
+    def test_read_only_records_while_steps_run(self):
+        chance, missed = random.Random(3), 0
+        for _ in range(60 if LONG else 2):
+            missed += self.round(chance)
+        self.assertGreater(missed, 0, "all was on record")
+
+    def round(self, chance):
+        """Returns how many paths changed while nothing could be put on record."""
+        session = Session()
+        self.addCleanup(session.close)
+        records = os.path.join(session.directory, ".local/state/seen", session.name, "undo")
+        names = ["f%d" % i for i in range(12)]
+        for name in names:
+            session.write(name, b"%s\none\n" % name.encode() * 20)
+        before = last = tree(session.workspace, False)
+        agent, missed = session.agent(), set()
+        agent.shell("true")  # the session is there now
+        subprocess.run(["mount", "--bind", records, records], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", records], check=False)
+        for turn in range(4):
+            is_missed = chance.random() < 0.5
+            subprocess.run(["mount", "-o", "remount,bind,%s" % ("ro" if is_missed else "rw"), records], check=True)
+            mine = [names.pop(chance.randrange(len(names))) for _ in range(3)]
+            command = "; ".join(chance.choice(self.COMMANDS).replace("{}", name) for name in mine)
+            self.assertEqual(agent.shell("(set -e; %s) 2>&1; echo $?" % command), b"0\n", command)
+            now = tree(session.workspace, False)
+            missed |= {path for path in last.keys() | now.keys() if is_missed and last.get(path) != now.get(path)}
+            last = now
+        subprocess.run(["mount", "-o", "remount,bind,rw", records], check=True)
+        agent.close()
+        result = session.seen("undo", "--all", "--session", session.name, check=False)
+        now = tree(session.workspace, False)
+        for path in before.keys() | last.keys() | now.keys():
+            self.assertEqual(now.get(path), (last if path in missed else before).get(path), (path, result.stderr))
+        self.assertEqual(result.returncode, 8 if missed else 0, (missed, result.stdout, result.stderr))
+        return len(missed)
+
+
 class HarmOfMany(Harmed):
     """So many files that ext4 makes them elsewhere (cli/undo/apply_fresh.h)."""
     def setUp(self):
@@ -166,7 +242,7 @@ class HarmOfMany(Harmed):
         self.assertEqual(elsewhere > 0, system == "ext2/ext3", system)
         self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
 
-    @unittest.skipUnless(os.geteuid() == 0, "mounts a directory")
+    @unittest.skipUnless(ROOT, "mounts a directory")
     def test_mount(self):
         """What is below another mount is made there."""
         inner = self.session.path("changed")

@@ -290,8 +290,8 @@ class TestDocument(unittest.TestCase):
         """docs/performance.md: the beginning of the page, without the tables of works; the page in docs is one."""
         text = page.first_page_of(self.result, "first")
         whole = page.page_of(self.result, "first")
-        goals_end = text.index("## Beside others")
-        self.assertEqual(text[:goals_end], whole[:goals_end])
+        goals = text.index("## Goals")
+        self.assertEqual(text[:goals], whole[:goals])
         self.assertNotIn("| large", text)
         self.assertIn("MISSED", text)
         with open(os.path.join(HERE, "../../docs/performance.md"), encoding="utf-8") as file:
@@ -306,6 +306,38 @@ class TestDocument(unittest.TestCase):
         with open(target, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
         self.assertTrue(os.path.exists(os.path.join(self.directory, "first-ratios-dark.svg")))
+
+    def test_the_section_on_undo_alone(self):
+        """It names its own run and has undo's goals; all else on the page stays."""
+        target = os.path.join(self.directory, "renewed.md")
+        first = page.first_page_of(self.result, "renewed")
+        with open(target, "w", encoding="utf-8") as file:
+            file.write(first)
+        later = copy.deepcopy(self.result)
+        later["machine"].update(commit="def456", date="2026-02-03", load_at_start=0.3, load_at_end=1.2)
+        later["works"][0]["group"] = "undo"
+        later["goals"].append({**later["goals"][0], "goal": "undo unlink", "title": "undo, unlink of 4 KiB"})
+        source = os.path.join(self.directory, "later.json")
+        with open(source, "w", encoding="utf-8") as file:
+            json.dump(later, file)
+        words = [os.path.join(HERE, "run"), "--from", source, "--undo-section", target]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(target, encoding="utf-8") as file:
+            text = file.read()
+        heading = "## Kept for undo"
+        begin, end = (text.index(at) for at in (heading, "## Beside others"))
+        self.assertEqual(text[:begin] + text[end:], first[:first.index(heading)] + first[first.index("## Beside others"):])
+        for part in ("of commit def456 on 2026-02-03; load 0.3 at its start, 1.2 at its end", "| undo, unlink of 4 KiB |", "against bare",
+                     "Not measured in this run: undo, `rm -rf`"):
+            self.assertIn(part, text[begin:end])
+        self.assertNotIn("process start |", text[begin:end])
+        self.assertNotIn("undo, ", text[:begin])
+        with open(target, "w", encoding="utf-8") as file:
+            file.write("# Another page\n")
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, open(target, encoding="utf-8").read()), (1, "# Another page\n"))
+        self.assertIn("no section", done.stderr)
 
     def test_another_file(self):
         for content in ("{}", "[]", "no JSON"):

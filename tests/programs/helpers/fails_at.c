@@ -1,8 +1,9 @@
 /*
- * fails_at NUMBER kill|full COUNT COMMAND...
+ * fails_at NUMBER kill|full|read-only COUNT COMMAND...
  *
  * Runs a command, and counts its system calls that change a file or directory.  kill: it is killed before the NUMBER-th of them.  full: from
- * the NUMBER-th on, each that needs room fails with ENOSPC.  0: neither.  Writes the number of calls to the file COUNT.
+ * the NUMBER-th on, each that needs room fails with ENOSPC.  read-only: each fails with EROFS, and so does each open for writing.  0: none
+ * of these.  Writes the number of calls to the file COUNT.
  *
  * The exit status is the command's; 137 when it was killed.
  */
@@ -66,8 +67,13 @@ static bool changes(const struct __ptrace_syscall_info *call)
 	}
 }
 
+static bool opens_for_writing(const struct __ptrace_syscall_info *call)
+{
+	return call->entry.nr == SYS_openat && (call->entry.args[2] & O_ACCMODE) != O_RDONLY;
+}
+
 /* The call that the process is about to make becomes none, and fails so. */
-static void refuse(pid_t process)
+static void refuse(pid_t process, int error)
 {
 	struct user_regs_struct registers;
 	struct iovec whole = { &registers, sizeof(registers) };
@@ -86,9 +92,9 @@ static void refuse(pid_t process)
 	CHECK(waitpid(process, &status, __WALL) == process && WIFSTOPPED(status));
 	CHECK(ptrace(PTRACE_GETREGSET, process, NT_PRSTATUS, &whole) == 0);
 #ifdef __x86_64__
-	registers.rax = (unsigned long)-ENOSPC;
+	registers.rax = (unsigned long)-error;
 #else
-	registers.regs[0] = (unsigned long)-ENOSPC;
+	registers.regs[0] = (unsigned long)-error;
 #endif
 	CHECK(ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &whole) == 0);
 }
@@ -101,15 +107,22 @@ int main(int argc, char **argv)
 	CHECK(argc > 4);
 	number = strtol(argv[1], NULL, 10);
 	bool kills = strcmp(argv[2], "kill") == 0;
+	bool is_read_only = strcmp(argv[2], "read-only") == 0;
 	struct traced traced = traced_start(argv + 4);
 	while (traced_next(&traced, &call)) {
-		if (!changes(&call))
+		bool is_over = number && count >= number;
+		if (!changes(&call)) {
+			if (is_read_only && is_over && opens_for_writing(&call))
+				refuse(traced.process, EROFS);
 			continue;
-		count++;
+		}
+		is_over = ++count >= number && number;
 		if (kills && count == number)
 			(void)kill(traced.process, SIGKILL);
-		else if (!kills && number && count >= number && needs_room(&call))
-			refuse(traced.process);
+		else if (is_read_only && is_over)
+			refuse(traced.process, EROFS);
+		else if (!kills && is_over && needs_room(&call))
+			refuse(traced.process, ENOSPC);
 		else if (call.entry.nr == SYS_fallocate)
 			reserved_1 = call.entry.args[0] + 1;
 	}
