@@ -63,19 +63,36 @@ static void name_machine(uint64_t machine, char *ret_text, size_t capacity)
 			(void)snprintf(ret_text, capacity, "%s", NAMES[i].name);
 }
 
+/* Reads a table of headers by one call.  count: reduced to those that the file has.  The caller frees
+ * it; NULL: none can be read, or they have another size. */
+static unsigned char *read_table(const struct elf *elf, uint64_t offset, uint64_t size,
+				 size_t right_size, uint64_t *count)
+{
+	unsigned char *table = size == right_size && *count && offset && offset <= INT64_MAX
+				       ? malloc(*count * right_size)
+				       : NULL;
+	ssize_t got = table ? pread(elf->fd, table, *count * right_size, (off_t)offset) : -1;
+
+	*count = got > 0 ? (size_t)got / right_size : 0;
+	return table;
+}
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+	return value < most ? value : most;
+}
+
 static void read_loader(const struct elf *elf, const unsigned char *header,
 			struct executable *executable)
 {
-	uint64_t offset = FIELD(elf, header, Ehdr, e_phoff),
-		 size = FIELD(elf, header, Ehdr, e_phentsize);
-	uint64_t count = FIELD(elf, header, Ehdr, e_phnum);
-	unsigned char segment[sizeof(Elf64_Phdr)];
-	size_t least = elf->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	size_t size = elf->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	uint64_t count = at_most(FIELD(elf, header, Ehdr, e_phnum), SEGMENTS_MAX);
+	unsigned char *segments = read_table(elf, FIELD(elf, header, Ehdr, e_phoff),
+					     FIELD(elf, header, Ehdr, e_phentsize), size, &count);
 
 	executable->kind = EXECUTABLE_STATIC;
-	for (uint64_t i = 0; i < count && i < SEGMENTS_MAX && size >= least; i++) {
-		if (!read_at(elf->fd, offset + i * size, segment, least))
-			return;
+	for (uint64_t i = 0; i < count; i++) {
+		const unsigned char *segment = segments + i * size;
 		if (FIELD(elf, segment, Phdr, p_type) != PT_INTERP)
 			continue;
 		uint64_t bytes = FIELD(elf, segment, Phdr, p_filesz);
@@ -94,6 +111,7 @@ static void read_loader(const struct elf *elf, const unsigned char *header,
 					   ? LIBC_GLIBC
 					   : LIBC_OTHER;
 	}
+	free(segments);
 }
 
 static enum executable_runtime runtime_of_section(const char *name)
@@ -108,32 +126,27 @@ static enum executable_runtime runtime_of_section(const char *name)
 static void read_sections(const struct elf *elf, const unsigned char *header,
 			  struct executable *executable)
 {
+	size_t size = elf->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 	uint64_t offset = FIELD(elf, header, Ehdr, e_shoff),
-		 size = FIELD(elf, header, Ehdr, e_shentsize);
-	uint64_t count = FIELD(elf, header, Ehdr, e_shnum),
+		 all = FIELD(elf, header, Ehdr, e_shnum),
 		 names_at = FIELD(elf, header, Ehdr, e_shstrndx);
+	uint64_t count = at_most(all, SECTIONS_MAX);
+	unsigned char *sections = read_table(elf, offset, FIELD(elf, header, Ehdr, e_shentsize),
+					     size, &count);
 	unsigned char section[sizeof(Elf64_Shdr)];
-	size_t least = elf->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	uint64_t bytes = 0;
 
-	if (!offset || size < least || names_at >= count ||
-	    !read_at(elf->fd, offset + names_at * size, section, least))
-		return;
-	uint64_t bytes = FIELD(elf, section, Shdr, sh_size);
-	if (bytes > SECTION_NAMES_MAX)
-		bytes = SECTION_NAMES_MAX;
-	char *names = calloc(1, bytes + 1);
-	if (!names)
-		return;
-	if (!read_at(elf->fd, FIELD(elf, section, Shdr, sh_offset), names, bytes))
-		count = 0;
-	for (uint64_t i = 0; i < count && i < SECTIONS_MAX && !executable->runtime; i++) {
-		if (!read_at(elf->fd, offset + i * size, section, least))
-			break;
-		uint64_t name = FIELD(elf, section, Shdr, sh_name);
-		if (name < bytes)
-			executable->runtime = runtime_of_section(names + name);
-	}
+	if (count && names_at < all && read_at(elf->fd, offset + names_at * size, section, size))
+		bytes = at_most(FIELD(elf, section, Shdr, sh_size), SECTION_NAMES_MAX);
+	char *names = bytes ? calloc(1, bytes + 1) : NULL;
+	if (names && read_at(elf->fd, FIELD(elf, section, Shdr, sh_offset), names, bytes))
+		for (uint64_t i = 0; i < count && !executable->runtime; i++) {
+			uint64_t name = FIELD(elf, sections + i * size, Shdr, sh_name);
+			if (name < bytes)
+				executable->runtime = runtime_of_section(names + name);
+		}
 	free(names);
+	free(sections);
 }
 
 /* Programs made by older `bun build --compile` have no section; they end in a mark, then 8

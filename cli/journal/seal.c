@@ -293,7 +293,7 @@ static int add_records(const struct journal *journal, struct seal *seal, struct 
 
 /* Puts the lines behind the first `old_count` blocks into the file; on failure takes them out
  * again. */
-static int write_lines(int fd, const struct seal *seal, size_t old_count)
+static int write_lines(int fd, const struct seal *seal, size_t old_count, bool is_synced)
 {
 	char *text = malloc((seal->block_count - old_count + 1) * LINE_BYTES);
 	size_t bytes = 0, done = 0;
@@ -315,7 +315,7 @@ static int write_lines(int fd, const struct seal *seal, size_t old_count)
 		else if (wrote == 0 || errno != EINTR)
 			error = wrote == 0 ? -EIO : -errno;
 	}
-	if (error == 0 && fsync(fd) < 0)
+	if (error == 0 && is_synced && fsync(fd) < 0)
 		error = -errno;
 	if (error < 0)
 		(void)!ftruncate(fd, (off_t)seal->whole_bytes);
@@ -341,7 +341,29 @@ static int sync_directory(const char *path)
 	return error;
 }
 
-int seal_append(const char *journal_path, const struct journal *journal,
+static int sync_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int error = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return error;
+}
+
+int seal_sync(const char *journal_path)
+{
+	char path[4096];
+	int error = seal_path(journal_path, path, sizeof(path));
+
+	if (error == 0)
+		error = sync_file(journal_path);
+	if (error == 0)
+		error = sync_file(path);
+	return error == 0 ? sync_directory(path) : error;
+}
+
+int seal_append(const char *journal_path, const struct journal *journal, enum seal_sync when,
 		struct seal_result *ret_result)
 {
 	struct seal_result result = { .records = 0 };
@@ -369,13 +391,15 @@ int seal_append(const char *journal_path, const struct journal *journal,
 	if (error == 0)
 		error = add_records(journal, &seal, &result);
 	if (error == 0 && seal.block_count > old_count) {
+		bool is_synced = when == SEAL_SYNC_NOW;
 		/* The journal first: else a machine that loses power leaves a seal of records
 		 * that are not there. */
-		if (msync(journal->units, seal_end_unit(&seal) * JOURNAL_UNIT_BYTES, MS_SYNC) < 0)
+		if (is_synced &&
+		    msync(journal->units, seal_end_unit(&seal) * JOURNAL_UNIT_BYTES, MS_SYNC) < 0)
 			error = -errno;
 		if (error == 0)
-			error = write_lines(fd, &seal, old_count);
-		if (error == 0 && is_new)
+			error = write_lines(fd, &seal, old_count, is_synced);
+		if (error == 0 && is_new && is_synced)
 			error = sync_directory(path);
 	}
 	(void)seal_last(&seal, result.digest);

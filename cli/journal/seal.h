@@ -48,8 +48,12 @@ struct seal_result {
 	char digest[SEAL_TEXT_BYTES]; /* the chain's last one, also when nothing was new */
 };
 
-/* seal_append(): seals what was added to a journal since the last seal, on the disk when it
- * returns.
+enum seal_sync {
+	SEAL_SYNC_NOW,   /* on the disk when seal_append() returns */
+	SEAL_SYNC_LATER, /* the caller has seal_sync() done, soon */
+};
+
+/* seal_append(): seals what was added to a journal since the last seal.
  *
  * journal_path: the seal lies beside it, mode 0600, and is made where there is none.  journal:
  * mapped for writing; records whose writer is not done within 50 ms in all are abandoned. Two
@@ -59,8 +63,13 @@ struct seal_result {
  * write to it; -ELOOP when it is a symbolic link; -EAGAIN when another caller does not come to
  * an end; -ENOMEM, also when the view does not cover the journal; errors of open(2), write(2),
  * msync(2), fsync(2).  After an error the seal is as it was. */
-int seal_append(const char *journal_path, const struct journal *journal,
+int seal_append(const char *journal_path, const struct journal *journal, enum seal_sync when,
 		struct seal_result *ret_result);
+
+/* seal_sync(): puts a journal and its seal on the disk, the journal first.  A machine that loses power
+ * between SEAL_SYNC_LATER and this may have a seal of records that are not there.  Returns 0; errors
+ * of open(2) and fsync(2). */
+int seal_sync(const char *journal_path);
 
 /* ---- the file ---- */
 

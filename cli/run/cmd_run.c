@@ -26,6 +26,7 @@
 #include "cli/command.h"
 #include "cli/enable/starter.h"
 #include "cli/run/aside.h"
+#include "cli/run/at_rest.h"
 #include "cli/run/brief.h"
 #include "cli/run/confined.h"
 #include "cli/run/elder.h"
@@ -46,7 +47,6 @@
 #include "cli/run/weakened.h"
 #include "cli/session/counts.h"
 #include "cli/session/session.h"
-#include "cli/session/session_cut.h"
 #include "cli/session/session_make.h"
 #include "cli/session/session_word.h"
 #include "cli/session/summary.h"
@@ -310,6 +310,7 @@ struct run {
 	char conversations_report[CONVERSATIONS_TEXT_BYTES];
 	struct summary sum;
 	struct via via;
+	struct at_rest rest;
 };
 
 static void leave_session(void *data)
@@ -328,13 +329,6 @@ static void tidy(void *data)
 	/* not of cut(): other commands wait for the session that it holds */
 	(void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
 	tidy_sessions(run->config, run->session.directory);
-}
-
-static void cut(void *data)
-{
-	/* a helper of the run may be about to end, or a reader */
-	enum { PATIENCE_MS = 3000 };
-	(void)session_cut(((const struct run *)data)->session.directory, PATIENCE_MS);
 }
 
 /* Runs the command in the session.  Returns its status. */
@@ -372,7 +366,7 @@ static int run_in_session(struct run *run)
 	(void)transcripts_text(recording->transcripts, run->conversations_report);
 	transcripts_finish(recording->transcripts);
 	checkpoint_finish(&recording->checkpoint);
-	metadata_close();
+	metadata_close(!run->rest.syncs);
 	return code;
 }
 
@@ -437,24 +431,6 @@ static void finish_lines(const struct run *run, bool shown)
 	outlive_print(&outlived, run->recording.journal.header != NULL);
 }
 
-static void stay(void *data)
-{
-	(void)data;
-}
-
-/* The session takes no more room than it needs from now on.  Of one that is used again and again all but
- * the packs is cut when it rests (tidy.h). */
-static void release_room(struct run *run)
-{
-	if (run->session.made && aside_is_possible(run->is_inner) && aside(stay, cut, run))
-		return;
-	(void)signal(SIGIO, SIG_IGN); /* session_cut.h */
-	if (run->session.made)
-		(void)session_cut(run->session.directory, 0);
-	else
-		session_cut_packs(run->session.directory);
-}
-
 /* The last lines of a run, its last records, and its status. */
 static int finish(struct run *run, int code)
 {
@@ -484,13 +460,15 @@ static int finish(struct run *run, int code)
 						    .status = code },
 			     line);
 	facts_finish(&run->session, &recording->journal, status);
-	recording_finish_journal(&run->session, &recording->journal, &run->sum, shown && counts);
+	recording_finish_journal(&run->session, &recording->journal, &run->sum, shown && counts,
+				 run->rest.syncs ? SEAL_SYNC_LATER : SEAL_SYNC_NOW);
+	at_rest_note(&run->rest, &run->session);
 	if (shown || recording->supervisor_died)
 		finish_lines(run, shown);
 	leave_session(run);
 	if (shown)
 		tidy_report(run->config);
-	release_room(run);
+	at_rest_start(&run->rest, aside_is_possible(run->is_inner));
 	return conclude(line, code);
 }
 
@@ -515,6 +493,8 @@ static int run(const struct config *config, char **words)
 			    .is_inner = session_is_inside(),
 			    .since_realtime_ns = sys_realtime_ns(),
 			    .since_ns = sys_boottime_ns() };
+	/* A digest that is printed stands for what is on the disk. */
+	run.rest.syncs = aside_is_possible(run.is_inner) && !(is_shown(config) && counts);
 	enum blind blind = prepare_session(config, words, &run.session, &run.via);
 	if (blind)
 		return blind == REFUSED ? EXIT_CODE_FAILED : run_blind(config, run.asked, words);

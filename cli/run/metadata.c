@@ -232,7 +232,7 @@ static char *make_text(void)
 	return text;
 }
 
-static int write_file(const char *path, const char *text, size_t length)
+static int write_file(const char *path, const char *text, size_t length, bool is_synced)
 {
 	if (!sys_may_be_this_large(length + 1))
 		return -EFBIG;
@@ -249,7 +249,7 @@ static int write_file(const char *path, const char *text, size_t length)
 		else if (got > 0)
 			done += (size_t)got;
 	}
-	if (error == 0 && fsync(fd) < 0)
+	if (error == 0 && is_synced && fsync(fd) < 0)
 		error = -errno;
 	if (close(fd) < 0 && error == 0)
 		error = -errno;
@@ -272,7 +272,8 @@ static void sync_directory(void)
 	(void)close(fd);
 }
 
-static int replace_file(const char *text)
+/* is_synced: false: what replaces no file is not put on the disk yet. */
+static int replace_file(const char *text, bool is_synced)
 {
 	char path[SEGMENT_PATH_BYTES], fresh[SEGMENT_PATH_BYTES];
 	int error = path_in(path, sizeof(path), "");
@@ -281,22 +282,23 @@ static int replace_file(const char *text)
 		error = path_in(fresh, sizeof(fresh), ".new");
 	if (error < 0)
 		return error;
+	is_synced = is_synced || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	(void)unlink(fresh); /* of a run that was killed */
-	error = write_file(fresh, text, strlen(text));
+	error = write_file(fresh, text, strlen(text), is_synced);
 	if (error == 0 && rename(fresh, path) < 0)
 		error = -errno;
 	if (error < 0)
 		(void)unlink(fresh);
-	else
+	else if (is_synced)
 		sync_directory();
 	return error;
 }
 
-static void save(void)
+static void save(bool is_synced)
 {
 	uint64_t begin_ns = clock_ns();
 	char *text = make_text();
-	int error = text ? replace_file(text) : -ENOMEM;
+	int error = text ? replace_file(text, is_synced) : -ENOMEM;
 
 	free(text);
 	if (error < 0)
@@ -480,17 +482,17 @@ void metadata_tick(void)
 		kept.next_check_ns = now_ns + (uint64_t)SCAN_MS * NS_PER_MS;
 	}
 	if (kept.is_dirty && now_ns >= kept.next_write_ns)
-		save();
+		save(true);
 }
 
-void metadata_close(void)
+void metadata_close(bool is_synced)
 {
 	if (!kept.session)
 		return;
 	if (lock()) {
 		check(true);
 		if (kept.is_dirty)
-			save();
+			save(is_synced);
 	}
 	print_warning();
 	if (kept.lock >= 0)
@@ -500,4 +502,18 @@ void metadata_close(void)
 	free(kept.checked);
 	kept.checked = NULL;
 	kept.session = NULL;
+}
+
+void metadata_sync(void)
+{
+	char path[SEGMENT_PATH_BYTES];
+	int fd = kept.directory[0] && path_in(path, sizeof(path), "") == 0
+			 ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+			 : -1;
+
+	if (fd < 0)
+		return;
+	(void)fsync(fd);
+	(void)close(fd);
+	sync_directory();
 }

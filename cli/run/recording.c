@@ -11,7 +11,6 @@
 #include "cli/agents/agent_version.h"
 #include "cli/base/message.h"
 #include "cli/base/text.h"
-#include "cli/journal/seal.h"
 #include "cli/run/metadata.h"
 #include "cli/session/journal_file.h"
 #include "tracker/journal/journal_create.h"
@@ -126,7 +125,7 @@ void recording_renew_journal(const struct session *session, const struct journal
 }
 
 void recording_finish_journal(const struct session *session, struct journal *journal,
-			      const struct summary *sum, bool shown)
+			      const struct summary *sum, bool shown, enum seal_sync when)
 {
 	struct seal_result seal;
 	char number[TEXT_NUMBER_BYTES];
@@ -134,7 +133,7 @@ void recording_finish_journal(const struct session *session, struct journal *jou
 	if (!journal->header)
 		return;
 	coverage_record(&sum->coverage, journal);
-	int error = seal_append(session_journal(session), journal, &seal);
+	int error = seal_append(session_journal(session), journal, when, &seal);
 	if (error)
 		message("the journal %s could not be sealed: %s", session_journal(session),
 			journal_file_explain(error));

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "cli/agents/transcripts.h"
+#include "cli/journal/seal.h"
 #include "cli/run/protect.h"
 #include "cli/run/watch.h"
 #include "cli/session/session.h"
@@ -50,9 +51,9 @@ void recording_renew_journal(const struct session *session, const struct journal
 			     struct journal *journal);
 
 /* recording_finish_journal(): the run is over: its last records, and the seal over all of them.
- * shown: the digest is asked for. */
+ * shown: the digest is asked for.  when: it is to be on the disk. */
 void recording_finish_journal(const struct session *session, struct journal *journal,
-			      const struct summary *sum, bool shown);
+			      const struct summary *sum, bool shown, enum seal_sync when);
 
 /* recording_tend_journal(): makes the journal longer before the processes that write to it have to:
  * a call of theirs should not take the time, nor a descriptor for a moment.  As much as was written

@@ -276,6 +276,12 @@ static bool has_supervised_ended(struct job *job, int *ret_status, struct record
 	}
 }
 
+static bool is_over(struct job *job, int *ret_status, struct recording *recording)
+{
+	return job->supervised ? has_supervised_ended(job, ret_status, recording)
+			       : has_ended(job, ret_status);
+}
+
 int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const sigset_t *all,
 	     struct recording *recording)
 {
@@ -287,11 +293,13 @@ int run_wait(pid_t command, struct supervised *supervised, pid_t receiver, const
 		int status;
 
 		aside_reap();
-		if (supervised ? has_supervised_ended(&job, &status, recording)
-			       : has_ended(&job, &status))
+		if (is_over(&job, &status, recording))
 			return status;
 		int signal = recording ? recording_next_signal(recording, all, wait_ms, &info)
 				       : sigwaitinfo(all, &info);
+		/* The user waits: what is tended to while a command runs is of no use any more. */
+		if (signal == SIGCHLD && is_over(&job, &status, recording))
+			return status;
 		if (recording)
 			wait_ms = recording_tend(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))

@@ -21,15 +21,19 @@ int session_make_directory(const char *path)
 
 	if (snprintf(parent, sizeof(parent), "%s", path) >= (int)sizeof(parent))
 		return -ENAMETOOLONG;
-	for (char *at = strchr(parent + 1, '/'); at; at = strchr(at + 1, '/')) {
+	int error = mkdir(path, 0700) < 0 ? errno : 0;
+	/* Nearly always the parents are there. */
+	for (char *at = strchr(parent + 1, '/'); at && error == ENOENT; at = strchr(at + 1, '/')) {
 		*at = '\0';
 		if (mkdir(parent, 0700) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
 			return -errno;
 		*at = '/';
 	}
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	int error = session_open_directory(AT_FDCWD, path, &fd);
+	if (error == ENOENT)
+		error = mkdir(path, 0700) < 0 ? errno : 0;
+	if (error && error != EEXIST)
+		return -error;
+	error = session_open_directory(AT_FDCWD, path, &fd);
 	if (error == 0)
 		(void)close(fd);
 	return error;

@@ -9,9 +9,10 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import unittest
 
-from driver import Case
+from driver import SEEN, Case
 
 UNIT, FIRST, ALLOCATED = 64, 128, 16384
 HEAD_BYTES = 136  # of the journal's header: what is constant
@@ -389,6 +390,31 @@ class OfARun(Case):
             document = self.json("verify", "--digest", digest)
             self.assertEqual((document["verdict"], document["not_sealed"]), ("intact", 0))
         self.assertEqual(len(set(digests)), 3)
+
+
+class Synced(Case):
+    """When a journal and its seal are put on the disk: the journal first, and behind the end of the run unless it prints the digest."""
+
+    def synced(self, *options):
+        """(files that `seen run` itself syncs, those that what goes on behind it does), by their names."""
+        trace = self.top / "trace"
+        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=fsync,fdatasync,msync,execve", "-e", "signal=none", "-o", trace, SEEN, "run", "--via", "preload",
+                        "--session", options[0], *options[1:], "--", "true"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=60, check=True)
+        lines = trace.read_text().splitlines()
+        calls = [(line.split()[0] == lines[0].split()[0], "journal" if "msync(" in line else re.search(r"/([^/>]*)>\)", line).group(1))
+                 for line in lines if "sync(" in line]
+        return [name for own, name in calls if own], [name for own, name in calls if not own]
+
+    def test_behind_the_run(self):
+        for _ in range(2):  # a new session, and one that is there
+            own, behind = self.synced("s")
+            self.assertEqual((set(own) & {"journal", "seal"}, behind[:2]), (set(), ["journal", "seal"]))
+            self.assertEqual(self.seen("verify", "--session", "s").returncode, INTACT)
+
+    def test_digest_that_is_printed(self):
+        own, _ = self.synced("s", "--counts")
+        self.assertEqual([name for name in own if name in ("journal", "seal")], ["journal", "seal"])
 
 
 if __name__ == "__main__":

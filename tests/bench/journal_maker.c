@@ -655,7 +655,7 @@ int main(int argc, char **argv)
 	must(written == wanted && journal.header->lost == 0);
 	if (is_sealed) {
 		struct seal_result result;
-		must(seal_append(argv[1], &journal, &result) == 0);
+		must(seal_append(argv[1], &journal, SEAL_SYNC_NOW, &result) == 0);
 		printf("%s\n", result.digest);
 	}
 	return 0;

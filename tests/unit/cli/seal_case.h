@@ -74,7 +74,7 @@ static inline void write_some(unsigned count)
 static inline struct seal_result append(void)
 {
 	struct seal_result result;
-	int error = seal_append(journal_path, &journal, &result);
+	int error = seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result);
 	cr_assert_eq(error, 0, "%s", strerror(-error));
 	return result;
 }

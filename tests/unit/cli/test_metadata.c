@@ -78,7 +78,7 @@ static json_int_t happen(const char *name, enum source source)
 static void keep(void)
 {
 	metadata_open(&session);
-	metadata_close();
+	metadata_close(true);
 }
 
 static json_t *load(void)
@@ -154,7 +154,7 @@ Test(metadata, every_interaction_makes_the_one_before_stale)
 	usleep(60000);
 	(void)happen("f", SOURCE_USER);
 	(void)happen("f", SOURCE_MENTIONED);
-	metadata_close();
+	metadata_close(true);
 	cr_assert_str_eq(entries("f", zero), "read_tool stale 1 - -; agent_edited stale 1 2 -; "
 					     "tool_edited stale 1 2 -; user_edited stale 1 2 4; "
 					     "read_tool stale 5 2 -; user_edited stale 5 2 6; "
@@ -176,7 +176,7 @@ Test(metadata, reads_of_one_burst_are_one)
 	usleep(60000);
 	now_ns -= UINT64_C(749000000);
 	(void)happen("f", SOURCE_READ);
-	metadata_close();
+	metadata_close(true);
 	/* the last of three that lie 250 ms apart, and one after 251 */
 	cr_assert_str_eq(entries("f", zero), "read_tool stale 1 - -; read_tool active 2 - -");
 }
@@ -234,7 +234,7 @@ Test(metadata, a_write_in_work_is_one_edit)
 	struct happening end = { SOURCE_AGENT, now_ns += 1000000000 };
 	cr_assert_eq(file_change_known(&world.segment, key, write_ends, &end), 0);
 	metadata_tick();
-	metadata_close();
+	metadata_close(true);
 	cr_assert_str_eq(entries("f", zero), "agent_edited active - 2 -");
 }
 
@@ -407,7 +407,7 @@ static int without_room(void *data)
 	metadata_open(&session);
 	usleep(60000);
 	metadata_tick();
-	metadata_close();
+	metadata_close(true);
 	return 0;
 }
 
@@ -430,7 +430,7 @@ static int while_another_writes(void *data)
 	(void)happen("f", SOURCE_AGENT);
 	metadata_open(&session);
 	metadata_tick();
-	metadata_close();
+	metadata_close(true);
 	return 0;
 }
 
@@ -444,7 +444,7 @@ Test(metadata, one_of_several_runs_writes)
 	cr_assert_eq(in_child(while_another_writes, NULL), 0);
 	cr_assert_eq(stat(file_path_of(METADATA_NAME), &after), 0);
 	cr_assert_eq(before.st_ino, after.st_ino);
-	metadata_close();
+	metadata_close(true);
 	json_t *document = load();
 	cr_assert_eq(json_array_size(json_object_get(document, "files_in_context")), 2);
 	json_decref(document);
@@ -467,7 +467,7 @@ Test(metadata, written_at_most_once_a_second)
 		cr_assert_lt(sys_clock_ns(CLOCK_MONOTONIC) - begin_ns, UINT64_C(20000000000));
 	}
 	cr_assert_geq(sys_clock_ns(CLOCK_MONOTONIC) - begin_ns, UINT64_C(900000000));
-	metadata_close();
+	metadata_close(true);
 }
 
 Test(metadata, a_tick_without_news_is_cheap)
@@ -481,15 +481,15 @@ Test(metadata, a_tick_without_news_is_cheap)
 	for (int i = 0; i < 100000; i++)
 		metadata_tick();
 	uint64_t quiet_ns = (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 100000;
-	metadata_close();
+	metadata_close(true);
 	printf("a tick: %lu ns without news\n", (unsigned long)quiet_ns);
 	cr_assert_lt(quiet_ns, 2000);
 }
 
 Test(metadata, closed_twice_or_never_opened)
 {
-	metadata_close();
+	metadata_close(true);
 	metadata_tick();
 	keep();
-	metadata_close();
+	metadata_close(true);
 }

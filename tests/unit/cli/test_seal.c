@@ -258,7 +258,7 @@ static int append_with_little_room(void *data)
 
 	must(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-	return -seal_append(journal_path, &journal, &result);
+	return -seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result);
 }
 
 Test(seal, no_room_leaves_it_as_it_was)
@@ -285,7 +285,7 @@ static int append_in_child(void *data)
 	int error;
 
 	do
-		error = seal_append(journal_path, &journal, &result);
+		error = seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result);
 	while (error == -EAGAIN);
 	return -error;
 }
@@ -339,7 +339,7 @@ Test(seal, a_run_that_hangs_does_not_hold_up_others_for_ever, .timeout = 60)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	must(fd >= 0 && flock(fd, LOCK_EX) == 0);
 	struct seal_result result;
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EAGAIN);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EAGAIN);
 	must(close(fd) == 0);
 }
 
@@ -353,24 +353,24 @@ Test(seal, foreign_files_are_refused)
 	(void)snprintf(target, sizeof(target), "%s/target", directory);
 	write_path(target, "x", 1);
 	must(symlink(target, path) == 0);
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -ELOOP);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -ELOOP);
 	cr_assert_eq(seal_read(path, &none), -ELOOP);
 	must(unlink(path) == 0);
 
 	must(mkfifo(path, 0600) == 0);
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EBADMSG);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EBADMSG);
 	cr_assert_eq(seal_read(path, &none), -EBADMSG);
 	must(unlink(path) == 0);
 
 	(void)append();
 	must(chmod(path, 0620) == 0);
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EPERM);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EPERM);
 	must(seal_read(path, &none) == 0); /* may be a copy from elsewhere */
 	seal_destroy(&none);
 	must(chmod(path, 0600) == 0);
 	if (geteuid() == 0) {
 		must(chown(path, 1, 1) == 0);
-		cr_assert_eq(seal_append(journal_path, &journal, &result), -EPERM);
+		cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EPERM);
 		must(seal_read(path, &none) == 0);
 		seal_destroy(&none);
 	}
@@ -378,9 +378,9 @@ Test(seal, foreign_files_are_refused)
 	must(unlink(path) == 0);
 	write_path(path, "something else\n", 15);
 	must(chmod(path, 0600) == 0);
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EBADMSG);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EBADMSG);
 	cr_assert_eq(seal_read(path, &none), -EBADMSG);
 	write_path(path, "seen-seal 2 x\n", 14);
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EPROTO);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EPROTO);
 	cr_assert_eq(seal_read(path, &none), -EPROTO);
 }

@@ -165,7 +165,7 @@ Test(seal, dropped_at_the_end)
 	cr_assert_eq(report.sealed_to, last + 1);
 	/* and the next seal does not go on as if nothing had happened */
 	struct seal_result result;
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EBADMSG);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EBADMSG);
 }
 
 Test(seal, journal_file_cut_short)
@@ -191,7 +191,7 @@ Test(seal, header)
 	cr_assert_not(is_intact(&report));
 	cr_assert_eq(report.bad_blocks, 0);
 	struct seal_result result;
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EBADMSG);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EBADMSG);
 	journal.header->workspace--;
 	/* what changes in its life is not part of it */
 	journal.header->lost++;
@@ -319,7 +319,7 @@ Test(seal, line_taken_out)
 	cr_assert_not(is_intact(&report));
 	cr_assert_eq(seal.bad_line, 3);
 	struct seal_result result;
-	cr_assert_eq(seal_append(journal_path, &journal, &result), -EBADMSG);
+	cr_assert_eq(seal_append(journal_path, &journal, SEAL_SYNC_NOW, &result), -EBADMSG);
 }
 
 Test(seal, cut_seal_is_found_by_the_digest_alone)
