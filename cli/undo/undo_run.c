@@ -230,8 +230,10 @@ static int choose_and_plan(struct undo_run *run)
 		int code = choose(run);
 		if (code == EXIT_CODE_OK)
 			code = make_plan(run);
-		if (code != EXIT_CODE_OK || !is_last || run->schedule.count ||
-		    run->report.left_count)
+		/* An entry of a reflog does not make a redo: whether there is one depends on the clock. */
+		bool is_nothing = !run->schedule.count || (run->request->kind == OPERATION_REDO &&
+							   !undo_report_can_redo(run));
+		if (code != EXIT_CODE_OK || !is_last || !is_nothing || run->report.left_count)
 			return code;
 		code = pass(run);
 		if (code != EXIT_CODE_OK)
@@ -252,14 +254,14 @@ static void summarize(const struct undo_run *run, const struct apply_result *res
 	if (result && !lines)
 		(void)printf("nothing was %s\n", redoes ? "redone" : "undone");
 	else
-		(void)printf("%s%s path%s%s\n",
-			     result ? "" : "nothing was changed: this would change ",
-			     text_number(lines, count), text_plural(lines),
-			     !result  ? ""
-			     : redoes ? " redone; `seen undo` takes it back"
-			     : undo_report_can_redo(run)
-				     ? " undone; `seen redo` takes it back"
-				     : " undone; git's objects stay: nothing is to be redone");
+		(void)printf(
+			"%s%s path%s%s\n", result ? "" : "nothing was changed: this would change ",
+			text_number(lines, count), text_plural(lines),
+			!result  ? ""
+			: redoes ? " redone; `seen undo` takes it back"
+			: undo_report_can_redo(run)
+				? " undone; `seen redo` takes it back"
+				: " undone; git's objects and logs stay: nothing is to be redone");
 }
 
 static int report(const struct undo_run *run, const struct apply_result *result)

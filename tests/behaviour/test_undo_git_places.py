@@ -132,12 +132,22 @@ class ByItself(GitCase):
         self.run_steps("rm k", "rm -rf .git/objects/" + name[:2])
         after = os.listdir(self.session.workspace)
         result = self.session.seen("undo", "--last", "--session", self.session.name)
-        self.assertIn(b"undone; git's objects stay: nothing is to be redone\n", result.stdout)
+        self.assertIn(b"undone; git's objects and logs stay: nothing is to be redone\n", result.stdout)
         result = self.session.seen("undo", "--last", "--session", self.session.name)
         self.assertIn(b"1 path undone; `seen redo` takes it back\n", result.stdout)
         self.seen(0, "redo")
         self.assertEqual(os.listdir(self.session.workspace), after)
         self.assertIn("nothing to redo", self.seen(1, "redo"))
+
+    def test_a_redo_passes_an_undo_that_added_to_a_log_alone(self):
+        """Else the undo before is redone or not by the second at which the entries were made."""
+        self.run_steps("rm k", "git reflog expire --expire=now --all")
+        after = os.listdir(self.session.workspace)
+        self.seen(0, "undo", "--step", "1")
+        result = self.session.seen("undo", "--step", "2", "--session", self.session.name)
+        self.assertIn(b"undone; git's objects and logs stay: nothing is to be redone\n", result.stdout)
+        self.seen(0, "redo")
+        self.assertEqual(os.listdir(self.session.workspace), after)
 
     def test_a_split_index_whose_shared_part_the_session_never_had(self):
         self.git("git config core.splitIndex true; git update-index --split-index")
