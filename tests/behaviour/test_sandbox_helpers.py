@@ -16,13 +16,19 @@ from driver import NOTICE, SEEN, Case, text_of
 LONG = bool(os.environ.get("SEEN_LONG"))
 # box.py MODE ...: run by a program that is no interpreter by its name (a copy of Python's), as agents' own programs are.
 PROGRAM = sandboxes.WAIT_FOR_OUTSIDER + r'''
-import ctypes, json, os, subprocess, sys
+import ctypes, json, os, subprocess, sys, time
 
 def agent(words, results):
     outputs = []
     for command in json.load(open(words)):
         if command == "outsider":
             wait_for_outsider()
+            continue
+        if command == "own read":
+            open("g").read()
+            continue
+        if command == "pause":
+            time.sleep(0.5)
             continue
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CMD": command[-1]})
         outputs.append((done.returncode, done.stdout.decode()))
@@ -35,7 +41,8 @@ def become(*words):
 def start(*words):
     sys.exit(subprocess.run(words).returncode)
 
-def write(name):
+def write(name, late_s="0"):
+    time.sleep(float(late_s))
     try:
         open(name, "w").write("by the helper\n")
     except OSError as error:
@@ -162,6 +169,21 @@ class Helpers(Case):
             for launcher in ((), (*self.own, "start")):  # by a launcher of its name, too
                 results = self.play(chain, (SEEN, "run", "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"), commands=commands, launcher=launcher)
                 self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n", results)
+
+    def test_own_write_late(self):
+        """The agent itself reads the file once more right before it starts the helper, which takes longer than [notice] burst_ms."""
+        chain = self.way("starts")
+        late = [*chain[:-2], *self.own, "write", "g", "0.6"]
+        for first, name in (([*chain, "cat g"], "given"), ("own read", "read by itself")):
+            commands = [first, "outsider", "own read", late]
+            for via in ("auto", "supervise"):
+                with self.subTest(name, via=via):
+                    self.play(chain, (SEEN, "run", "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"), commands=commands)
+                    self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n")
+        # It knows what it read long before.
+        self.play(chain, (SEEN, "run", "--agent", "boxagent", "--stale-write", "deny", "--"),
+                  commands=[[*chain, "cat g"], "outsider", "own read", "pause", late])
+        self.assertEqual((self.workspace / "g").read_text(), "by the helper\n")
 
     def test_what_is_no_helper(self):
         """A tool that keeps what its shell prints, and one whose shell runs something else than what the agent asked for."""

@@ -40,13 +40,23 @@ static uint64_t burst_ns(const struct segment *segment)
 	return segment->settings->notice_burst_ms * 1000000u;
 }
 
-/* What a slot says at a moment. */
+/* What a slot says at a moment, to a program that its agent started at began_ns (0: to the agent itself).  What was read since
+ * says nothing of when it was asked for. */
+static const struct version *known_to(const struct segment *segment,
+				      const struct baseline_slot *slot, uint64_t now_ns,
+				      uint64_t began_ns)
+{
+	uint64_t until_ns = began_ns >= slot->recent_ns ? began_ns : now_ns;
+
+	if (slot->recent_ns && until_ns - slot->recent_ns > burst_ns(segment))
+		return &slot->recent;
+	return slot->known_ns ? &slot->known : NULL;
+}
+
 static const struct version *known_at(const struct segment *segment,
 				      const struct baseline_slot *slot, uint64_t now_ns)
 {
-	if (slot->recent_ns && now_ns - slot->recent_ns > burst_ns(segment))
-		return &slot->recent;
-	return slot->known_ns ? &slot->known : NULL;
+	return known_to(segment, slot, now_ns, 0);
 }
 
 /* Two bits of the filter, by word and mask. */
@@ -183,13 +193,14 @@ void baseline_read(const struct segment *segment, uint64_t scope_id, uint64_t fi
 	commit(segment, slot, &copy, now_ns);
 }
 
-/* What a scope itself has, and since when. */
+/* What a scope itself has, and since when; began_ns: as above. */
 static bool own_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-		      struct version *ret_version, uint64_t *ret_since_ns)
+		      uint64_t began_ns, struct version *ret_version, uint64_t *ret_since_ns)
 {
 	struct baseline_slot slot;
 	const struct version *known = pair_read(segment, &BASELINES, scope_id, file_key, &slot)
-					      ? known_at(segment, &slot, sys_boottime_ns())
+					      ? known_to(segment, &slot, sys_boottime_ns(),
+							 began_ns)
 					      : NULL;
 	if (!known)
 		return false;
@@ -201,15 +212,21 @@ static bool own_since(const struct segment *segment, uint64_t scope_id, uint64_t
 bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		    struct version *ret_version, uint64_t *ret_since_ns)
 {
-	return own_since(segment, scope_id, file_key, ret_version, ret_since_ns) ||
-	       own_since(segment, BASELINE_SESSION, file_key, ret_version, ret_since_ns);
+	return own_since(segment, scope_id, file_key, 0, ret_version, ret_since_ns) ||
+	       own_since(segment, BASELINE_SESSION, file_key, 0, ret_version, ret_since_ns);
 }
 
 bool baseline_of(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 struct version *ret_version)
 {
+	return baseline_before(segment, scope_id, file_key, 0, ret_version);
+}
+
+bool baseline_before(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		     uint64_t began_ns, struct version *ret_version)
+{
 	uint64_t since_ns;
-	return own_since(segment, scope_id, file_key, ret_version, &since_ns);
+	return own_since(segment, scope_id, file_key, began_ns, ret_version, &since_ns);
 }
 
 bool baseline_at(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
@@ -242,12 +259,13 @@ bool baseline_newest(const struct segment *segment, uint64_t file_key, struct ve
 }
 
 bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-		 const struct version *version)
+		 uint64_t began_ns, const struct version *version)
 {
 	struct baseline_slot slot;
 	struct version known;
 
-	if (baseline_at(segment, scope_id, file_key, &known))
+	if (baseline_before(segment, scope_id, file_key, began_ns, &known) ||
+	    baseline_of(segment, BASELINE_SESSION, file_key, &known))
 		return version_equal(&known, version);
 	return pair_read(segment, &BASELINES, scope_id, file_key, &slot) && slot.recent_ns &&
 	       version_equal(&slot.recent, version);

@@ -6,7 +6,8 @@
  * matters, or made itself.
  * Edit and write tools read a file again right before they write it: such a read says nothing of
  * what the model knows, so a read counts only when it is old enough, by the first one of its
- * version.  What the session writes moves a baseline only if what it replaced was the baseline:
+ * version.  Of a helper that an agent starts to write, which sets up a sandbox first, it must have been old enough when the
+ * helper was started (baseline_before()).  What the session writes moves a baseline only if what it replaced was the baseline:
  * `echo x >> f` does not make an external writer's change known.  Agents also read files that changed
  * to inform themselves.  Where hooks report what the model is given, these reads move nothing.
  *
@@ -50,6 +51,11 @@ bool baseline_at(const struct segment *segment, uint64_t scope_id, uint64_t file
 bool baseline_of(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 struct version *ret_version);
 
+/* baseline_before(): as baseline_of(), for a program that the scope's agent started at began_ns: CLOCK_BOOTTIME; 0: not
+ * known, as baseline_of().  What was read less than burst_ms before that does not count, however long the program takes. */
+bool baseline_before(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		     uint64_t began_ns, struct version *ret_version);
+
 /* baseline_since(): as baseline_at(), and since when: CLOCK_BOOTTIME nanoseconds; of a read, those
  * of the read. */
 bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
@@ -78,9 +84,9 @@ uint64_t baseline_only_scope(const struct segment *segment);
 void baseline_adopt(const struct segment *segment, bool is_other_boot);
 
 /* baseline_is(): is it the version that the scope has as its baseline, or, where it has no older
- * one, has only just read? */
+ * one, has only just read?  began_ns: as for baseline_before(). */
 bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-		 const struct version *version);
+		 uint64_t began_ns, const struct version *version);
 
 /* baseline_is_read(): is the scope's baseline what its model has, as far as is known?  Where the agent's
  * hook has what its read tool gives, only that, and what commands gave; not what the agent read by

@@ -8,6 +8,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
+#include "tracker/guard/knowledge.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/line.h"
 #include "tracker/process/kernel_status.h"
@@ -164,45 +165,20 @@ static uint64_t changer_of(const struct segment *segment, const struct guard_wri
 	return is_anothers(segment, writer, head) ? head : 0;
 }
 
-/* The scope whose baseline counts: the writer's own.  Of an agent's helper that has none, one of the agent's. */
-static uint64_t knowing_scope(const struct segment *segment, const struct guard_writer *writer,
-			      uint64_t file_key, const struct version *before)
-{
-	struct version baseline;
-	struct scope_slot scope;
-	uint64_t found = writer->scope_id;
-
-	if (!found || !(writer->context->flags & CONTEXT_NESTED) ||
-	    baseline_of(segment, found, file_key, &baseline))
-		return found;
-	uint64_t head = scope_head(segment, found);
-	for (uint64_t i = 0; head && i < segment->capacity[TABLE_SCOPES]; i++) {
-		if (!slot_read(segment_slot(segment, TABLE_SCOPES, i), &scope,
-			       SCOPE_CHECKED_BYTES) ||
-		    scope.head_id != head || !baseline_of(segment, scope.id, file_key, &baseline))
-			continue;
-		found = scope.id;
-		if (baseline_is(segment, found, file_key, before))
-			break;
-	}
-	return found;
-}
-
 /* The verdict on a write over that content, by what is known. */
 static void judge(const struct segment *segment, const struct guard_writer *writer,
 		  const struct file_slot *file, struct guard_answer *answer)
 {
 	const struct version *before = &answer->before;
-	uint64_t scope = knowing_scope(segment, writer, answer->file_key, before);
-	bool has_baseline = scope &&
-			    baseline_at(segment, scope, answer->file_key, &answer->baseline);
-	bool is_baseline = scope && baseline_is(segment, scope, answer->file_key, before);
+	struct knowledge knowledge;
 	bool is_session_version = !version_is_none(&file->written) &&
 				  version_equal(&file->written, before);
+	knowledge_find(segment, writer, answer->file_key, before, &knowledge);
+	answer->baseline = knowledge.baseline;
 	/* What another agent made of a file that this one knows is as external to it as an editor's
 	 * change. */
 	if (is_session_version && is_anothers(segment, writer, file->written_scope) &&
-	    baseline_of(segment, scope, answer->file_key, &answer->baseline))
+	    baseline_of(segment, knowledge.scope_id, answer->file_key, &answer->baseline))
 		is_session_version = false;
 	uint32_t whole = answer->kind == GUARD_REPLACES || answer->kind == GUARD_UNNAMES
 				 ? GUARD_WHOLE
@@ -210,19 +186,20 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 
 	answer->knows = whole;
 	answer->changer = 0;
-	if (is_baseline || is_session_version) {
+	if (knowledge.is_before || is_session_version) {
 		answer->reason = GUARD_FRESH;
 		answer->knows |= GUARD_KNEW;
 		/* A write tool's in-process read, right before it writes, is not the one that is
 		 * asked for; nor is one by which an agent informs itself. */
 		if (!is_session_version && answer->kind != GUARD_APPENDS &&
 		    has_to_read(segment, writer) &&
-		    !(has_baseline && baseline_is_read(segment, scope, answer->file_key)))
+		    !(knowledge.is_known &&
+		      baseline_is_read(segment, knowledge.scope_id, answer->file_key)))
 			answer->reason = GUARD_UNREAD;
 	} else if (file->writer) {
 		answer->reason = GUARD_UNFINISHED;
 		answer->knows |= file->flags & FILE_WRITER_KNEW ? GUARD_KNEW : 0;
-	} else if (has_baseline) {
+	} else if (knowledge.is_known) {
 		answer->reason = GUARD_STALE;
 		answer->changer = changer_of(segment, writer, file, before);
 	} else {

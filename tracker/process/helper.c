@@ -6,6 +6,7 @@
 #include "tracker/process/ancestors.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/kernel_status.h"
+#include "tracker/process/process.h"
 #include "tracker/process/process_slot.h"
 #include "tracker/process/scope.h"
 
@@ -118,4 +119,56 @@ bool helper_find_capture(const struct segment *segment, struct subject subject,
 	       ret_context->capture_id && ret_context->profile == helper.context.profile &&
 	       process_same_image(helper.pid, ret_context->anchor_pid) &&
 	       capture_is_sink(segment, subject, ret_context->capture_id);
+}
+
+/* The slot has the time when its program attached, after it was loaded: where the kernel tells, the process began before that.
+ * A pid of another namespace may be another process here, and makes it no later. */
+static uint64_t began_ns(const struct process_slot *process)
+{
+	const uint64_t TICK_NS = 10000000;
+	uint64_t start_ns;
+
+	if (process_start(process->pid, &start_ns) && start_ns + TICK_NS < process->time_ns)
+		return start_ns + TICK_NS;
+	return process->time_ns;
+}
+
+static bool is_scope_of(const struct process_slot *process, uint64_t scope_id)
+{
+	const struct context *context = &process->context;
+
+	return context->scope_id ? context->scope_id == scope_id
+				 : context->agent_serial &&
+					   scope_id_of(context->agent_serial, NULL) == scope_id;
+}
+
+static bool find_serial(const struct segment *segment, uint64_t serial,
+			struct process_slot *ret_process)
+{
+	uint64_t used = serial ? process_slots_used(segment) : 0;
+
+	for (uint64_t i = 0; i < used; i++)
+		if (process_read(segment, i, ret_process) && ret_process->serial == serial)
+			return true;
+	return false;
+}
+
+uint64_t helper_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id)
+{
+	enum { PROGRAMS_MAX = 16 }; /* one below the other */
+	struct process_slot at, starter;
+
+	if (!find_serial(segment, serial, &at))
+		return 0;
+	for (int i = 0; i < PROGRAMS_MAX; i++) {
+		const struct process_slot *slot = process_slot_at(segment, at.starter_index);
+		/* The slot of one that attached later was given anew. */
+		if (!slot || !slot_read(slot, &starter, PROCESS_CHECKED_BYTES) ||
+		    starter.time_ns > at.time_ns)
+			return 0;
+		if (is_scope_of(&starter, scope_id))
+			return began_ns(&at);
+		at = starter;
+	}
+	return 0;
 }

@@ -45,4 +45,9 @@ bool helper_find_capture(const struct segment *segment, struct subject subject,
 			 const struct process_slot *from, enum ticket_kind kind,
 			 struct context *ret_context);
 
+/* helper_began_ns(): when an agent started the program that a process is, or is below: CLOCK_BOOTTIME, at most some ticks of
+ * the kernel's late.  serial: of the process's slot.  scope_id: of the agent's process.
+ * Returns 0 where that is not known. */
+uint64_t helper_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id);
+
 #endif

@@ -133,8 +133,8 @@ Test(baseline, the_read_before_a_write_does_not_launder)
 	read_it(scope, &V2);
 	clock_now_ns += 5 * MS;
 	cr_assert_eq(at(scope), 1);
-	cr_assert(!baseline_is(&world.segment, scope, key, &V2));
-	cr_assert(baseline_is(&world.segment, scope, key, &V1));
+	cr_assert(!baseline_is(&world.segment, scope, key, 0, &V2));
+	cr_assert(baseline_is(&world.segment, scope, key, 0, &V1));
 	/* not even when it reads another version in between */
 	read_it(scope, &V3);
 	cr_assert_eq(at(scope), 1);
@@ -171,12 +171,43 @@ Test(baseline, own_reads_move_nothing_that_hooks_report)
 	cr_assert(baseline_is_read(&world.segment, other, key));
 }
 
+/* What an agent read right before it started a helper to write says nothing, however long that takes to do so. */
+Test(baseline, the_read_before_a_helper_starts_does_not_launder)
+{
+	struct version version;
+	uint64_t began_ns;
+
+	given(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	read_it(scope, &V2);
+	began_ns = clock_now_ns + 20 * MS;
+	clock_now_ns += 5000 * MS;
+	cr_assert(baseline_before(&world.segment, scope, key, began_ns, &version));
+	cr_assert(version_equal(&version, &V1));
+	cr_assert(!baseline_is(&world.segment, scope, key, began_ns, &V2));
+	cr_assert_eq(at(scope), 2, "to the agent itself it counts");
+	/* It had it for long. */
+	began_ns += 231 * MS;
+	cr_assert(baseline_before(&world.segment, scope, key, began_ns, &version));
+	cr_assert(version_equal(&version, &V2));
+	cr_assert(baseline_is(&world.segment, scope, key, began_ns, &V2));
+	/* It was read since, while a helper lasts. */
+	read_it(scope, &V3);
+	cr_assert(!baseline_is(&world.segment, scope, key, began_ns, &V3));
+	clock_now_ns += 251 * MS;
+	cr_assert(baseline_is(&world.segment, scope, key, began_ns, &V3));
+	/* Of a scope that has no other, what was only just read is known. */
+	read_it(other, &V1);
+	cr_assert(!baseline_before(&world.segment, other, key, clock_now_ns, &version));
+	cr_assert(baseline_is(&world.segment, other, key, clock_now_ns, &V1));
+}
+
 Test(baseline, the_only_read_is_known_though_it_is_young)
 {
 	read_it(scope, &V1);
 	cr_assert_eq(at(scope), 0);
-	cr_assert(baseline_is(&world.segment, scope, key, &V1));
-	cr_assert(!baseline_is(&world.segment, scope, key, &V2));
+	cr_assert(baseline_is(&world.segment, scope, key, 0, &V1));
+	cr_assert(!baseline_is(&world.segment, scope, key, 0, &V2));
 }
 
 Test(baseline, session_stands_in_where_a_scope_has_none)

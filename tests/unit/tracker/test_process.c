@@ -1,6 +1,8 @@
 /* process.h: tickets, who is below whom, and where a capture is taken.  Each process of a tree is a
  * fork that attaches as the library would; nothing is executed. */
 #include "process_case.h"
+#include "tracker/process/helper.h"
+#include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
 TestSuite(process, .init = start, .fini = stop);
@@ -260,6 +262,57 @@ static int helpers_of_agent(void)
 Test(process, helpers_below_a_shell)
 {
 	IN_CHILD(helpers_of_agent);
+}
+
+/* ---- when the agent started a helper ---- */
+
+static uint64_t agents_scope, helper_began;
+
+static int below_helper(const struct me *me)
+{
+	must(helper_began_ns(&world.segment, me->ref.serial, agents_scope) == helper_began);
+	return 0;
+}
+
+static int helper_alone(const struct me *me)
+{
+	must(me->context.flags & CONTEXT_NESTED);
+	helper_began = helper_began_ns(&world.segment, me->ref.serial, agents_scope);
+	must(helper_began != 0 && helper_began <= sys_boottime_ns());
+	must(helper_began_ns(&world.segment, me->ref.serial, agents_scope + 1) == 0);
+	(void)usleep(30000);
+	/* What it becomes, and what that starts, began with it. */
+	struct me again = become(me, "/usr/bin/codex", AGENT);
+	must(below_helper(&again) == 0);
+	return run(&again, "/usr/bin/make", TOOL, false, below_helper);
+}
+
+/* A process that takes long until its program runs began before that. */
+static int late_helper(void *data)
+{
+	const struct me *root = data;
+	uint64_t forked_ns = sys_boottime_ns();
+
+	(void)usleep(200000);
+	struct me me = become(root, "/usr/bin/codex", AGENT);
+	uint64_t began = helper_began_ns(&world.segment, me.ref.serial, agents_scope);
+	must(began && began < forked_ns + 100000000);
+	return 0;
+}
+
+static int agent_with_helpers(void)
+{
+	new_stdout();
+	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
+	agents_scope = scope_id_of(root.context.agent_serial, NULL);
+	must(helper_began_ns(&world.segment, root.ref.serial, agents_scope) == 0);
+	must(run(&root, "/usr/bin/codex", AGENT, false, helper_alone) == 0);
+	return in_child(late_helper, &root);
+}
+
+Test(process, when_a_helper_began)
+{
+	IN_CHILD(agent_with_helpers);
 }
 
 /* ---- tickets ---- */

@@ -1,0 +1,26 @@
+/*
+ * What a writer's agent takes a file for: the baseline of its scope (baseline.h).  A helper that an agent starts to write, in a
+ * sandbox say, has read nothing itself: it knows what any process of its agent knew when that started it.
+ *
+ * Lock-free and async-signal-safe.  For helpers it inspects /proc.
+ */
+#ifndef SEEN_TRACKER_KNOWLEDGE_H
+#define SEEN_TRACKER_KNOWLEDGE_H
+
+#include <stdbool.h>
+
+#include "tracker/guard/guard.h"
+
+struct knowledge {
+	uint64_t scope_id; /* whose baseline counts; 0: none */
+	bool is_known;     /* there is one: */
+	struct version baseline;
+	bool is_before; /* it is what is there; or that scope has no older one, and has only just read what is there */
+};
+
+/* knowledge_find(): before: what is there. */
+void knowledge_find(const struct segment *segment, const struct guard_writer *writer,
+		    uint64_t file_key, const struct version *before,
+		    struct knowledge *ret_knowledge);
+
+#endif
