@@ -315,7 +315,9 @@ class Nested(WithSubAgent):
         given = self.turns()
         main, below = given[False] + [("", None)] * 8, given[True] + [("", None)] * 4
         return [self._row("cat", "real", main[1]), self._row("cat again", "notice", main[2]), self._row("the process below: cat", "real", below[1]),
-                self._row("the process below: cat again", "notice", below[2]), self._row("cat behind it", "notice", main[4]),
+                self._row("the process below: cat again", "notice", below[2]),
+                # What its read tool was answered so is given when it asks again.
+                self._row("cat behind it", "real" if self.own else "notice", main[4]),
                 ("exit status", "0", None if self.status == 0 else f"it is {self.status}")]
 
 
