@@ -133,6 +133,7 @@ static sqlite3 *open_database(const char *path)
 	(void)sqlite->busy_timeout(database, 0);
 	(void)sqlite->db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	(void)sqlite->db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite->db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	(void)sqlite->limit(database, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
 	return database;
 }
@@ -142,21 +143,6 @@ static sqlite3_stmt *prepare(sqlite3 *database, const char *text)
 	sqlite3_stmt *statement = NULL;
 	(void)sqlite->prepare_v3(database, text, -1, 0, &statement, NULL);
 	return statement;
-}
-
-/* Are these tables that hold rows?  The schema is trusted, since kilo's has indexes on expressions
- * (json_extract), which SQLite refuses else.  Nothing that is read here evaluates them; a view of
- * that name would have its own words run. */
-static bool has_tables(sqlite3 *database)
-{
-	sqlite3_stmt *tables = prepare(database, "SELECT count(*) FROM sqlite_master WHERE "
-						 "type = 'table' AND rootpage > 0 AND "
-						 "name IN ('session', 'message', 'part')");
-	bool has = tables && sqlite->step(tables) == SQLITE_ROW &&
-		   sqlite->column_int64(tables, 0) == 3;
-
-	(void)sqlite->finalize(tables);
-	return has;
 }
 
 static uint64_t hash_of(sqlite3_stmt *row, int column)
@@ -409,7 +395,6 @@ void transcript_store_read(struct transcript_store *store, const char *path)
 				   .now_ms = wall_clock_ms() };
 	if (!reading.database)
 		return;
-	if (has_tables(reading.database))
-		read_sessions(&reading);
+	read_sessions(&reading);
 	(void)sqlite->close(reading.database);
 }

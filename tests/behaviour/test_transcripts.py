@@ -94,11 +94,6 @@ class Stored(Transcript):
                                       data TEXT NOT NULL);
                 CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL, time_created INTEGER NOT NULL,
                                    time_updated INTEGER NOT NULL, data TEXT NOT NULL)""")
-            # As kilo 7.7.7 has: a function in a schema that is not trusted keeps every table from being read.
-            self.database.executescript("""
-                CREATE INDEX recall_message_role_idx ON message (id, json_extract(data, '$.role'), coalesce(json_extract(data, '$.parentID'), ''));
-                CREATE INDEX part_session_step_finish_idx ON part (session_id)
-                    WHERE json_valid(data) AND json_extract(data, '$.type') = 'step-finish'""")
 
     def id(self):
         self.number += 1
@@ -419,21 +414,6 @@ class Stores(NewConversation, Case):
         self.until(contradicted=1)
         self.calls()
         self.assertReal(self.cat(), self.data)
-
-    def test_view(self):
-        """What is no table is not read: its words would be run."""
-        self.one.prompt()
-        self.one.call()
-        first = self.cat()
-        self.assertReal(first, self.data)
-        part = {"type": "tool", "tool": "bash", "state": {"status": "completed", "input": COMMAND, "output": first.decode(), "time": {"start": 1}}}
-        self.one.database.executescript("ALTER TABLE part RENAME TO rows; CREATE VIEW part AS SELECT * FROM rows")
-        self.one.database.execute("UPDATE rows SET data = ?, time_updated = ?", (json.dumps(part), int(time.time() * 1000)))
-        time.sleep(0.7)  # it would be read
-        self.until(proven=0)
-        self.one.database.executescript("DROP VIEW part; ALTER TABLE rows RENAME TO part")
-        self.one.touch()
-        self.until(proven=1)
 
     def test_cleared(self):
         """The agent took the result out of the conversation: it is marked, its text stays."""
