@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -22,7 +23,7 @@ static bool json;
 
 static const struct option_spec SPECS[] = {
 	{ "--days", "N", "sessions that began in the last N days; default: all", NULL, &days_text },
-	{ "--by", "WHAT", "a row for each agent, project, day (UTC) or program that asked", NULL,
+	{ "--by", "WHAT", "a row for each agent, project, day or program that asked", NULL,
 	  &by_word },
 	{ "--price", "AMOUNT", "of a million input tokens, in any currency: what that comes to",
 	  NULL, &price_text },
@@ -69,6 +70,7 @@ static bool parse_price(const char *text, double *ret_price)
 static int parse(struct wish *wish, struct gain *gain)
 {
 	wish->price = -1;
+	gain->days_are_utc = json;
 	if (by_word) {
 		while (gain->by < GAIN_BY_COUNT && strcmp(by_word, BY[gain->by]) != 0)
 			gain->by++;
@@ -207,12 +209,12 @@ static void print_table(const struct wish *wish, const struct gain *gain, struct
 /* What the figures do not hold. */
 static void print_unknown(const struct gain *gain, struct sheet *sheet)
 {
-	char day[TEXT_TIME_BYTES];
+	char time[TEXT_TIME_BYTES];
 	size_t states = sizeof(gain->unread) / sizeof(gain->unread[0]);
 
 	sheet_note(sheet,
 		   "the first of these sessions began at %s; what `seen gc` removed is not known",
-		   text_time(gain->first_realtime_ns, day));
+		   clock_stamp(gain->first_realtime_ns, time));
 	sheet_note(sheet, "tokens: an estimate, two for seven bytes; each is counted once, however "
 			  "often it would have been sent");
 	if (gain->of_journals)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/text.h"
 #include "cli/session/owned.h"
 #include "cli/session/program_sums.h"
@@ -268,7 +269,10 @@ static int add(struct gain *gain, const struct store *store, const struct counte
 	char day[TEXT_TIME_BYTES];
 	const char *name = "";
 
-	(void)text_time(session->created_realtime_ns, day);
+	if (gain->days_are_utc)
+		(void)text_time(session->created_realtime_ns, day);
+	else
+		(void)clock_day(session->created_realtime_ns, day);
 	day[DAY_BYTES] = '\0';
 	if (gain->by == GAIN_BY_AGENT)
 		name = counted->agents;

@@ -9,6 +9,7 @@
 #ifndef SEEN_CLI_GAIN_H
 #define SEEN_CLI_GAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct gain_row {
 
 struct gain {
 	enum gain_by by;
+	bool days_are_utc;          /* for programs; else those of clock.h */
 	uint64_t since_realtime_ns; /* sessions that began earlier do not count; 0: all do */
 	struct gain_row *rows;      /* days in their order, others by bytes, the most first */
 	size_t row_count, row_capacity;
@@ -55,7 +57,7 @@ struct gain {
 
 /* gain_gather(): opens every session of a store.
  *
- * gain: `by` and `since_realtime_ns` are set, all else is zero.  gain_free() it in any case.
+ * gain: `by`, `days_are_utc` and `since_realtime_ns` are set, all else is zero.  gain_free() it in any case.
  * Returns 0; -ENOMEM; or as config_pack(), with *ret_error. */
 int gain_gather(const struct config *config, const struct store *store, struct gain *gain,
 		struct config_error *ret_error);

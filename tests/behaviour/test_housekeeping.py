@@ -42,6 +42,11 @@ class Housekeeping(Case):
         """The sessions were inspected last long ago."""
         os.utime(self.state / ".tidied", (0, 0))
 
+    def not_due(self):
+        """The sessions were inspected just now: a run's begin leaves no process that has them open."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        (self.state / ".tidied").touch()
+
     def names(self):
         return sorted(path.name for path in self.state.iterdir() if not path.name.startswith("."))
 
@@ -227,8 +232,7 @@ class Aside(Housekeeping):
 
     def held(self):
         """A run whose segment another process has open: who is to cut it waits aside.  Its pid, and how long the run took."""
-        self.state.mkdir(parents=True, exist_ok=True)
-        (self.state / ".tidied").touch()  # so that the run's begin leaves nothing to do
+        self.not_due()
         run = self.start("s")
         segment = os.open(self.state / "s/segment", os.O_RDONLY)
         self.addCleanup(os.close, segment)
@@ -308,7 +312,8 @@ class Aside(Housekeeping):
             self.assertLess(self.bytes_of(f"s{number}"), 200_000)
 
     def test_below_another_run(self):
-        """It would be taken for a process that goes on: it is done before the inner run ends."""
+        """It would be taken for a process that goes on: it is done before the inner run ends, where nothing else has the session open."""
+        self.not_due()
         script = f"{SEEN} run --session inner -- true; stat -c %b {self.state}/inner/segment"
         done = self.seen("run", "--summary", "--session", "outer", "--", "sh", "-c", script, code=0)
         self.assertLess(int(done.stdout) * 512, 200_000)

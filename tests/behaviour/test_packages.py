@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
+import systems
 from driver import BUILD, DEADLINE, SANITIZED, SOURCE, Case
 
 MACHINE = os.uname().machine
@@ -147,6 +148,15 @@ class Version(Case):
             self.assertEqual(section[2], "Unreleased")
 
 
+class Systems(unittest.TestCase):
+    def test_rows_of_the_page(self):
+        """One for each system that test_systems_long.py tries, of a run, or with dashes alone."""
+        rows = systems.rows_of((SOURCE / "docs/systems.md").read_text())
+        self.assertEqual(sorted(rows), sorted(systems.ROWS))
+        for key, (_, cells) in rows.items():
+            self.assertRegex(cells[-1], r"^\d{4}-\d\d-\d\d, [0-9a-f]{7}$" if set(cells) - {*key, systems.NOT_TRIED} else f"^{systems.NOT_TRIED}$", key)
+
+
 @unittest.skipIf(SANITIZED, "what is installed is not sanitized")
 class Packages(Case):
     """The tree is installed once for all tests."""
@@ -193,6 +203,11 @@ class Packages(Case):
 
     def names(self, directory):
         return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir() or path.is_symlink())
+
+    def test_the_library_s_own_memory(self):
+        """It is taken from a program whose data are limited: with more of it programs.memory_limit fails in Debian sid."""
+        headers = run("readelf", "-lW", self.tree / "usr/lib/seen/libseen.so").stdout
+        self.assertLessEqual(int(re.search(r"LOAD +\S+ \S+ \S+ \S+ (\S+) RW ", headers)[1], 16), 765_000)
 
     @needs["dpkg-deb"]
     def test_deb(self):

@@ -1,4 +1,5 @@
 """Which session a command takes, and that it says so: names' beginnings, last, @-1; the time zone of what is shown."""
+import json
 import shlex
 import subprocess
 import unittest
@@ -77,13 +78,20 @@ class Times(Case):
 
     def test_local_unless_utc_is_asked_for(self):
         stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}"
-        for words in (("log",), ("status",), ("report",)):
+        for words in (("log",), ("status",), ("report",), ("gain",)):
             local = self.seen(*words, env=self.ZONE, code=0).stdout.decode()
             self.assertRegex(local, stamp + r"\+05:30")
             self.assertNotRegex(local, stamp + "Z")
             self.assertRegex(self.seen(*words, "--utc", env=self.ZONE, code=0).stdout.decode(), stamp + "Z")
         self.assertRegex(self.seen("story", env=self.ZONE, code=0).stdout, rb"\A\d{4}-\d\d-\d\d, \+05:30\n")
         self.assertRegex(self.seen("story", "--utc", env=self.ZONE, code=0).stdout, rb"\A\d{4}-\d\d-\d\d, UTC\n")
+
+    def test_days_are_local_too(self):
+        first = json.loads(self.seen("gain", "--json", code=0).stdout)["first"]
+        zone = {"TZ": "XXX-14" if int(first[11:13]) >= 10 else "XXX+12"}  # where it is another day
+        days = [self.seen("gain", "--by", "day", *words, env=zone, code=0).stdout.decode().splitlines()[1].split()[-1] for words in ((), ("--utc",))]
+        self.assertEqual((days[0] != days[1], days[1]), (True, first[:10]))
+        self.assertEqual(json.loads(self.seen("gain", "--by", "day", "--json", env=zone, code=0).stdout)["rows"][0]["name"], first[:10])
 
     def test_json_is_utc(self):
         for words in (("log", "--json"), ("status", "--json"), ("story", "--json")):

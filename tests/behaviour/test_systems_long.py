@@ -1,7 +1,8 @@
 """Packages for many systems (scripts/package --release), each installed, used and removed in a clean root of a Debian release.
 
-For root alone; needs debootstrap, bubblewrap, a mirror, and qemu-user-static for aarch64.  Rows: docs/systems.md.
+For root alone; needs debootstrap, bubblewrap, a mirror, and qemu-user-static for aarch64.
 $SEEN_RELEASE: a directory with `packages` and `programs` that scripts/package --release made; else they are made.
+$SEEN_ROWS=1: writes the rows of docs/systems.md anew, each with its day and build; a row that was not run stays.
 """
 import gzip
 import hashlib
@@ -14,13 +15,13 @@ import subprocess
 import tempfile
 import unittest
 
+import systems
 from driver import SOURCE
 
 ROOT = str(SOURCE / "packaging/root")
-SUITES = ["bullseye", "bookworm", "trixie", "sid"]
-COLUMNS = ["installs", "demo", "calls", "sink", "undo", "uninstalls"]
+PAGE = SOURCE / "docs/systems.md"
 # For aarch64 scripts/package builds the unit tests, too.
-WITH_UNITS = ["installs", "demo", "calls", "units", "sink", "undo", "uninstalls"]
+COLUMNS = [column for column in systems.COLUMNS if column != "units"]
 
 
 def run(*words, **more):
@@ -39,14 +40,18 @@ class Systems(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.top, ignore_errors=True)
         run(SOURCE / "scripts/package", "--release", "--programs", cls.top / "programs", "--output", cls.top / "packages")
 
-    def check(self, made, arch, package, columns=COLUMNS, checker=("/bin/bash", "/tests/support/system_check")):
-        """Installs, uses and removes a package in a copy of a root; each column must be ok."""
-        with self.subTest(root=pathlib.Path(made).name, package=package.name), tempfile.TemporaryDirectory() as scratch:
+    def check(self, key, made, package, columns=COLUMNS, checker=("/bin/bash", "/repository/tests/support/system_check")):
+        """Installs, uses and removes a package in a copy of a root; each column must be ok.  key: of the page's row."""
+        with self.subTest(row=key), tempfile.TemporaryDirectory() as scratch:
             run("cp", "-a", made, scratch + "/root")
-            printed = run(ROOT, "run", scratch + "/root", "--ro-bind", package.parent, "/packages", "--ro-bind", self.top / "programs" / arch,
-                          "/programs", "--ro-bind", SOURCE / "tests", "/tests", "--", *checker, f"/packages/{package.name}", "/programs",
-                          "/tests/support").stdout
-            print(f"{made} {arch} {package.name}\n{printed}", flush=True)
+            in_root = ROOT, "run", scratch + "/root"
+            glibc = run(*in_root, "--", "sh", "-c", "ldd --version 2>/dev/null || true").stdout.partition("\n")[0].split(" ")[-1] or "none"
+            printed = run(*in_root, "--ro-bind", package.parent, "/packages", "--ro-bind", self.top / "programs" / key[1].replace("-", "_"),
+                          "/programs", "--ro-bind", SOURCE, "/repository", "--", *checker, f"/packages/{package.name}", "/programs",
+                          "/repository/tests/support").stdout
+            print(f"{made} {package.name}\n{printed}", flush=True)
+            if os.environ.get("SEEN_ROWS"):
+                PAGE.write_text(systems.with_row(PAGE.read_text(), key, systems.row(key, glibc, printed)))
             rows = [line.split("\t") for line in printed.splitlines()]
             self.assertEqual([(row[0], row[1]) for row in rows], [(what, "ok") for what in columns], printed)
 
@@ -54,30 +59,45 @@ class Systems(unittest.TestCase):
         package, = self.top.glob("packages/" + pattern)
         return package
 
-    def table(self, arch, suites, debian_arch, columns=COLUMNS):
-        for suite in suites:
-            made = run(ROOT, "make", suite, debian_arch).stdout.strip()
-            for pattern in (f"seen_*_{debian_arch}.deb", f"seen-*-linux-{arch}.tar.gz"):
-                self.check(made, arch, self.package(pattern), columns)
+    def in_debian(self, suite, arch, of_deb=COLUMNS):
+        """The .deb and the tarball, in a root of that suite.  of_deb: the columns of the .deb."""
+        debian_arch = {"x86-64": "amd64"}.get(arch, "arm64")
+        made = run(ROOT, "make", suite, debian_arch).stdout.strip()
+        for package, pattern, columns in ((".deb", f"seen_*_{debian_arch}.deb", of_deb),
+                                          ("tarball", f"seen-*-linux-{arch.replace('-', '_')}.tar.gz", COLUMNS)):
+            self.check((systems.DEBIAN[suite], arch, package), made, self.package(pattern), columns)
 
     def test_rpm(self):
         """By rpm's own programs, in a Debian root: no distribution of rpm's own can be had from Debian's archive."""
-        self.check(run(ROOT, "make", "bookworm", "amd64", "rpm").stdout.strip(), "x86_64", self.package("seen-*.x86_64.rpm"))
+        made = run(ROOT, "make", "bookworm", "amd64", "rpm").stdout.strip()
+        self.check((systems.DEBIAN["bookworm"], "x86-64", ".rpm"), made, self.package("seen-*.x86_64.rpm"))
+
+    @unittest.skipUnless(shutil.which("rpmbuild"), "no rpmbuild")
+    def test_rpm_on_a_system_of_rpm_s(self):
+        """What it requires is there, by rpm's own list: it is installed without an option, and is not where nothing provides that."""
+        package = self.package("seen-*.x86_64.rpm")
+        with tempfile.TemporaryDirectory() as scratch:
+            root = f"{scratch}/root"
+            run(SOURCE / "tests/support/rpm_root", run(ROOT, "make", "bookworm", "amd64", "rpm").stdout.strip(), root)
+            refused = run(ROOT, "run", root, "--ro-bind", package, "/package.rpm", "--", "sh", "-c",
+                          "rpm --dbpath /tmp/none -i --test /package.rpm 2>&1; rpm -qa", check=False).stdout
+            self.assertRegex(refused, r"(?m)libc\.so\.6\(GLIBC_2\.28\)\(64bit\) is needed by seen-[^\n]*\n(?s:.*)^base-1-1\.")
+            self.check((systems.BY_RPM, "x86-64", ".rpm"), root, package)
 
     @unittest.skipUnless(shutil.which("busybox"), "no busybox")
     def test_static(self):
         """A root of a static busybox: no libc, no library of any kind."""
         with tempfile.TemporaryDirectory() as scratch:
             root = pathlib.Path(scratch) / "musl"
-            for name in ("bin", "root", "tmp", "etc", "proc", "dev", "run", "opt", "packages", "programs", "tests"):
+            for name in ("bin", "root", "tmp", "etc", "proc", "dev", "run", "opt", "packages", "programs", "repository"):
                 (root / name).mkdir(parents=True)
             (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
             shutil.copy(shutil.which("busybox"), root / "bin/busybox")
             for applet in run(root / "bin/busybox", "--list").stdout.split():
                 if applet != "busybox":
                     (root / "bin" / applet).symlink_to("busybox")
-            self.check(str(root), "x86_64", self.package("seen-*-linux-x86_64-static.tar.gz"), ["installs", "run", "sink", "undo", "uninstalls"],
-                       ("/bin/sh", "/tests/support/static_check"))
+            self.check((systems.BUSYBOX, "x86-64", "static tarball"), root, self.package("seen-*-linux-x86_64-static.tar.gz"),
+                       ["installs", "run", "sink", "undo", "uninstalls"], ("/bin/sh", "/repository/tests/support/static_check"))
 
     def test_image(self):
         """Run by bubblewrap; and what another image copies of it, in a root of Debian."""
@@ -100,7 +120,7 @@ class Systems(unittest.TestCase):
                      "--setenv", "HOME", "/tmp", "--setenv", "PATH", "/bin", *entry)
             self.assertRegex(run(*image, "--version").stdout, r"^seen \d")
             self.assertRegex(run(*image, "run", "--quiet", "--", "/bin/seen", "--version").stdout, r"^seen \d")
-            self.check(run(ROOT, "make", "bookworm", "amd64").stdout.strip(), "x86_64", root / "opt/seen")
+            self.check((systems.DEBIAN["bookworm"], "x86-64", "image"), run(ROOT, "make", "bookworm", "amd64").stdout.strip(), root / "opt/seen")
 
     def test_sums(self):
         """Of all packages, and of nothing else."""
@@ -114,15 +134,23 @@ class Systems(unittest.TestCase):
         if done.returncode == 77:
             self.skipTest("no agent, or no root")
         self.assertEqual(done.returncode, 0, done.stdout)
-        page = (SOURCE / "docs/systems.md").read_text()
-        self.assertEqual(done.stdout, re.search(r"(?ms)^## A stranger's minute$.*?^```text\n(.*?)^```$", page)[1])
+        self.assertEqual(done.stdout, re.search(r"(?ms)^## A stranger's minute$.*?^```text\n(.*?)^```$", PAGE.read_text())[1])
 
-    def test_x86_64(self):
-        self.table("x86_64", SUITES, "amd64")
+    def test_bullseye(self):
+        self.in_debian("bullseye", "x86-64")
+
+    def test_bookworm(self):
+        self.in_debian("bookworm", "x86-64")
+
+    def test_trixie(self):
+        self.in_debian("trixie", "x86-64")
+
+    def test_sid(self):
+        self.in_debian("sid", "x86-64")
 
     @unittest.skipUnless(shutil.which("qemu-aarch64-static"), "no qemu-user-static")
     def test_aarch64(self):
-        self.table("aarch64", ["bookworm"], "arm64", WITH_UNITS)
+        self.in_debian("bookworm", "aarch64", systems.COLUMNS)
 
     def test_needs_no_newer_glibc_than_2_28(self):
         for package in set(self.top.glob("packages/*.tar.gz")) - set(self.top.glob("packages/*-static.tar.gz")):

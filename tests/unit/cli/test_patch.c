@@ -286,12 +286,16 @@ static void run_rounds(bool text_alone, const char *command, const char *reverse
 
 Test(patch, git_applies_it)
 {
+	if (access("/usr/bin/git", X_OK) != 0)
+		cr_skip_test("no git");
 	run_rounds(false, "git apply --whitespace=nowarn ../patch",
 		   "git apply -R --whitespace=nowarn ../patch");
 }
 
 Test(patch, patch_applies_what_is_text)
 {
+	if (access("/usr/bin/patch", X_OK) != 0)
+		cr_skip_test("no patch(1)");
 	run_rounds(true, "patch -p1 -s -f --binary <../patch",
 		   "patch -R -p1 -s -f --binary <../patch");
 }

@@ -115,6 +115,21 @@ Test(contents, killed_at_any_instant, .timeout = 120)
 {
 	uint64_t state = 88172645463325252u;
 	unsigned temporaries = 0;
+	struct version version;
+	struct timespec began, ended;
+
+	/* a child gets the time of some contents, however slow the machine is */
+	fill("f", 170000, 1);
+	(void)clock_gettime(CLOCK_MONOTONIC, &began);
+	(void)save("f", &version);
+	(void)clock_gettime(CLOCK_MONOTONIC, &ended);
+	uint64_t pause_ns = ((uint64_t)(ended.tv_sec - began.tv_sec) * 1000000000u +
+			     (uint64_t)ended.tv_nsec - (uint64_t)began.tv_nsec) *
+			    4;
+	if (pause_ns < 5000000)
+		pause_ns = 5000000;
+	if (pause_ns > 500000000)
+		pause_ns = 500000000;
 
 	for (unsigned round = 0; round < 200; round++) {
 		(void)fflush(NULL);
@@ -122,7 +137,7 @@ Test(contents, killed_at_any_instant, .timeout = 120)
 		must(child >= 0);
 		if (child == 0)
 			save_for_ever();
-		struct timespec pause = { .tv_nsec = (long)(next_random(&state) % 5000000) };
+		struct timespec pause = { .tv_nsec = (long)(next_random(&state) % pause_ns) };
 		(void)nanosleep(&pause, NULL);
 		must(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
 		if (round % 20 != 19)

@@ -17,13 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PLAIN_FAILED = 1, PLAIN_SKIPPED = 77 };
+enum { PLAIN_FAILED = 1, PLAIN_SKIPPED = 77, PLAIN_TIMEOUT_S = 300, PLAIN_SLOWER = 10 };
 
 struct plain_options {
 	int place; /* so that what follows may be empty */
 	void (*init)(void);
 	void (*fini)(void);
-	unsigned timeout; /* seconds; 0: none */
+	unsigned timeout; /* seconds, of a processor that is not emulated; 0: PLAIN_TIMEOUT_S */
 };
 
 struct plain_test {
@@ -137,7 +137,9 @@ _Noreturn static inline void plain_run(const struct plain_test *test)
 {
 	const struct plain_options *all = plain_suite(test->suite), *own = &test->options;
 
-	(void)alarm(own->timeout ? own->timeout : all->timeout);
+	unsigned timeout = own->timeout ? own->timeout : all->timeout;
+
+	(void)alarm(timeout ? timeout * PLAIN_SLOWER : PLAIN_TIMEOUT_S);
 	if (all->init)
 		all->init();
 	if (own->init)
