@@ -91,6 +91,9 @@ int cmd_undo(int argc, char **argv)
 		if (ways() > 1) {
 			message("only one of --last, --step, --since, --all, --continue");
 			code = EXIT_CODE_USAGE;
+		} else if (request.resumes && request.dry_run) {
+			message("--continue: without --dry-run");
+			code = EXIT_CODE_USAGE;
 		} else if (request.merge && (request.force || request.resumes)) {
 			message("--merge: without --force and --continue");
 			code = EXIT_CODE_USAGE;

@@ -366,9 +366,11 @@ static unsigned fate_of_object(const struct making *making, size_t index)
 	if (fate != FATE_LEFT + SCHEDULE_EXTERNAL || !S_ISREG(was->mode) || change->moved_from ||
 	    change->moved_to)
 		return fate;
-	/* The session's git set its time alone.  Where it was packed or pruned since, its refs are judged by that. */
+	/* Nothing of its content is to come back.  Where it was packed or pruned since, its refs are judged by that. */
 	if (was->content != TREE_KEPT)
-		return !now->exists || S_ISREG(now->mode) ? FATE_APART : fate;
+		return !now->exists || (S_ISREG(now->mode) && change->metadata == 1U << PACK_TIMES)
+			       ? FATE_APART
+			       : fate;
 	if (!now->exists)
 		return making_is_sound(making, was) ? FATE_OPEN : fate;
 	return S_ISREG(now->mode) && making_has_content(making, was, change->path) ? FATE_ALREADY

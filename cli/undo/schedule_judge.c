@@ -98,8 +98,8 @@ static bool has_left_content(const struct making *making, const struct tree_chan
 /* Only its metadata was changed, so that its content is nowhere else; another program removed it. */
 static bool is_removed_since(const struct tree_change *change)
 {
-	return change->before.known && change->before.lost == TREE_MISSING &&
-	       !change->after.exists && change->left == TREE_CHANGED_SINCE;
+	return change->before.known && change->before.lost == TREE_GONE && !change->after.exists &&
+	       change->left == TREE_CHANGED_SINCE;
 }
 
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
@@ -118,7 +118,8 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	if (change->conflict && !force)
 		return FATE_LEFT + SCHEDULE_CONFLICT;
 	if (!change->before.known || change->before.content == TREE_LOST)
-		return FATE_LEFT + (is_removed_since(change) ? SCHEDULE_EXTERNAL : SCHEDULE_LOST);
+		return FATE_LEFT + (!force && is_removed_since(change) ? SCHEDULE_EXTERNAL
+								       : SCHEDULE_LOST);
 	if (!force && (change->left == TREE_CHANGED_SINCE || !has_left_content(making, change)))
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
 	if (!force && change->left == TREE_OWNER_DIFFERS)

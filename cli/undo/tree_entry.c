@@ -103,6 +103,7 @@ const char *tree_lost_text(enum tree_lost lost)
 		[TREE_BETWEEN] = "it was changed more than once within one step",
 		[TREE_OPEN] = "a program had it open for writing then: what it was is not known",
 		[TREE_MISSING] = "its record is missing",
+		[TREE_GONE] = "it is there no more, and no record has its content",
 	};
 
 	return lost < TREE_LOST_COUNT ? TEXTS[lost] : "it is not known";

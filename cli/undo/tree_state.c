@@ -135,7 +135,7 @@ int tree_state_of_node(struct tree_walk *walk, struct tree_walk *base, const str
 		set_content(ret_entry, object->record);
 	} else if (!was_there && has_bytes(object->state.mode)) {
 		ret_entry->content = TREE_LOST;
-		ret_entry->lost = TREE_MISSING;
+		ret_entry->lost = TREE_GONE;
 	}
 	return 0;
 }

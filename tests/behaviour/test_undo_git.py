@@ -395,6 +395,12 @@ class Objects(GitCase):
                 self.seen(0, "undo", "--all")
                 self.assertEqual(self.head(), before)
 
+    def test_an_object_whose_mode_the_session_set_and_whose_time_a_person(self):
+        self.run_steps("chmod -R a+w .git/objects")
+        self.git("touch .git/objects/??/*")
+        self.assertEqual({kind for path, kind in self.left("--all") if ".git/objects/" in path}, {"external"})
+        self.seen(12, "undo", "--all")
+
     def test_what_the_session_pruned_comes_back(self):
         self.git("git gc -q; echo stashed > a; git stash -q")
         before = self.head(), self.git("git stash list; git for-each-ref")
