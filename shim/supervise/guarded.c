@@ -310,7 +310,7 @@ int guarded_ask(const struct supervision *supervision, struct target *target,
 
 static bool has_open(const struct target *target, const struct stat *file)
 {
-	return proc_has_open(target->pid, file->st_dev, file->st_ino);
+	return proc_has_open(target->pid, file->st_dev, file->st_ino, false);
 }
 
 /* Is a file no longer as it was? */

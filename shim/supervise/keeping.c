@@ -170,6 +170,16 @@ static void keep_size(const struct keeper *keeper, const struct place *place)
 	keep_name_release(&name);
 }
 
+/* A name of a file that has others is about to go. */
+static void keep_following(const struct segment *segment, const struct place *place)
+{
+	char *path = path_of(segment, place);
+
+	if (path)
+		written_goes(segment, path);
+	free(path);
+}
+
 static bool keep_places(const struct supervision *supervision, struct target *target, pid_t tid,
 			struct call *call, const struct place *place, const struct place *other)
 {
@@ -185,6 +195,8 @@ static bool keep_places(const struct supervision *supervision, struct target *ta
 	char *to = moves ? path_of(supervision->segment, other) : NULL;
 	more.other = from;
 	keep_call_made(&keeper, call);
+	if (call->operation == OPERATION_DELETE && call->kept.place_1 && more.was.nlink > 1)
+		keep_following(supervision->segment, place);
 	if (from && to && call->kept.place_1) /* else it will fail */
 		written_moves(supervision->segment, from, to, call->flags & RENAME_EXCHANGE);
 	free(to);

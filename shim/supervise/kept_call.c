@@ -120,7 +120,7 @@ static enum ending ending_of_open(const struct supervision *supervision,
 		return ENDING_MADE;
 	if (!written_is_open(supervision->segment, kept->path))
 		return ENDING_MADE; /* and closed again */
-	return proc_has_open(target->pid, now.dev, now.ino) ? ENDING_MADE : ENDING_NOT_SHOWN;
+	return proc_has_open(target->pid, now.dev, now.ino, false) ? ENDING_MADE : ENDING_NOT_SHOWN;
 }
 
 static enum ending ending_of_truncate(const struct kept_call *kept, const struct pack_state *now)

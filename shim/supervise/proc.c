@@ -149,7 +149,15 @@ char *proc_read_whole(pid_t pid, const char *name, size_t *ret_bytes)
 	return bytes;
 }
 
-bool proc_has_open(pid_t pid, uint64_t dev, uint64_t ino)
+/* As the permissions of its link in /proc have it (proc(5)). */
+static bool can_write(const char *link)
+{
+	struct stat stat;
+
+	return lstat(link, &stat) == 0 && (stat.st_mode & S_IWUSR);
+}
+
+bool proc_has_open(pid_t pid, uint64_t dev, uint64_t ino, bool writes)
 {
 	char path[PROC_PATH_BYTES + 32];
 	const struct dirent *entry;
@@ -163,7 +171,8 @@ bool proc_has_open(pid_t pid, uint64_t dev, uint64_t ino)
 	size_t length = strlen(path);
 	while (!found && (entry = readdir(directory))) {
 		(void)snprintf(path + length, sizeof(path) - length, "/%.20s", entry->d_name);
-		found = sys_stat(path, &stat) == 0 && stat.st_dev == dev && stat.st_ino == ino;
+		found = sys_stat(path, &stat) == 0 && stat.st_dev == dev && stat.st_ino == ino &&
+			(!writes || can_write(path));
 	}
 	(void)closedir(directory);
 	return found;

@@ -20,8 +20,8 @@ uint64_t proc_mount_ns(pid_t pid);
 struct image proc_image(pid_t pid);
 bool proc_image_equal(const struct image *a, const struct image *b);
 
-/* proc_has_open(): has the process a descriptor for that file? */
-bool proc_has_open(pid_t pid, uint64_t dev, uint64_t ino);
+/* proc_has_open(): has the process a descriptor for that file?  writes: one that can write. */
+bool proc_has_open(pid_t pid, uint64_t dev, uint64_t ino, bool writes);
 
 /* Ranges of code in a process, by the files that are mapped (proc(5), maps). */
 struct mapped {

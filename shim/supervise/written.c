@@ -1,11 +1,10 @@
 /* Files that supervised processes opened for writing: see written.h. */
 #include "shim/supervise/written.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +12,28 @@
 #include <unistd.h>
 
 #include "shim/keep/keep_content.h"
+#include "shim/keep/keep_directory.h"
 #include "shim/keep/keep_name.h"
-#include "shim/supervise/proc.h"
+#include "shim/supervise/openers.h"
 #include "tracker/content/kept.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/path/path.h"
+#include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
 enum {
 	BUCKETS = 1024,
 	FILES_MAX = 4096, /* that are followed at once */
 	EVENTS_BYTES = 16384,
-	OPENERS = 16, /* of a file, before those that have ended are forgotten */
+	HELD_MAX = 64, /* each takes a descriptor */
+	WAIT_MS = 200,
 };
 
-/* A file, by the path that it was opened by. */
+/* A file, by the path that it was opened by; or held: that name of it went while it was open. */
 struct written {
 	struct written *next;  /* in its bucket */
-	int watch;             /* of its directory; -1: none */
+	int held;              /* a descriptor for it, O_PATH; -1: it goes by its path */
+	int watch;             /* of its directory, or of the held file; -1: none */
 	unsigned opens;        /* whose close was not seen yet */
 	unsigned pending;      /* of these, which may not be made yet */
 	bool is_unsure;        /* a close was one of several, and some were pending */
@@ -39,8 +42,7 @@ struct written {
 	bool is_on_record;     /* how it was left */
 	bool is_continued;     /* the first of them found it as the session had left it */
 	uint32_t process, pid; /* of the last */
-	uint32_t *openers;     /* pids of those that opened it, but for some that have ended */
-	size_t opener_count;
+	struct openers openers;
 	uint64_t boundary; /* at which its content is kept */
 	char path[];
 };
@@ -49,7 +51,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool is_made;
 	int events; /* -1: none */
-	size_t count;
+	size_t count, held;
 	struct written *buckets[BUCKETS];
 } files = { .lock = PTHREAD_MUTEX_INITIALIZER, .events = -1 };
 
@@ -69,9 +71,16 @@ static struct written **find(const char *path)
 {
 	struct written **at = bucket_of(path);
 
-	while (*at && strcmp((*at)->path, path) != 0)
+	while (*at && ((*at)->held >= 0 || strcmp((*at)->path, path) != 0))
 		at = &(*at)->next;
 	return at;
+}
+
+static void release(struct written *file)
+{
+	(void)close(file->held);
+	file->held = -1;
+	files.held--;
 }
 
 static void drop(struct written **at)
@@ -79,7 +88,9 @@ static void drop(struct written **at)
 	struct written *file = *at;
 
 	*at = file->next;
-	free(file->openers);
+	if (file->held >= 0)
+		release(file);
+	openers_free(&file->openers);
 	free(file);
 	files.count--;
 }
@@ -95,12 +106,12 @@ static bool is_watched(int watch)
 }
 
 /* Forgets files whose closes were all seen, and the watches that no other needs. */
-static void forget_closed(void)
+static void forget_closed(bool only_held)
 {
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written **at = &files.buckets[i]; *at;) {
 			int watch = (*at)->watch;
-			if ((*at)->opens) {
+			if ((*at)->opens || (only_held && (*at)->held < 0)) {
 				at = &(*at)->next;
 				continue;
 			}
@@ -115,12 +126,12 @@ static struct written *add(const char *path)
 	size_t bytes = strlen(path) + 1;
 
 	if (files.count >= FILES_MAX)
-		forget_closed();
+		forget_closed(false);
 	struct written *file = files.count < FILES_MAX ? calloc(1, sizeof(*file) + bytes) : NULL;
 	if (!file)
 		return NULL;
 	memcpy(file->path, path, bytes);
-	file->watch = -1;
+	file->held = file->watch = -1;
 	struct written **bucket = bucket_of(path);
 	file->next = *bucket;
 	*bucket = file;
@@ -144,23 +155,37 @@ static int watch_directory(const char *path)
 
 /* ---- records ---- */
 
+static struct call_name name_of(const struct written *file)
+{
+	bool is_held = file->held >= 0;
+
+	return (struct call_name){ .path = is_held ? NULL : file->path,
+				   .directory = is_held ? file->held : AT_FDCWD };
+}
+
+static char *path_of(struct written *file, char *own)
+{
+	return file->held < 0 ? file->path : keep_link_of(file->held, own) ? own : NULL;
+}
+
 /* False: the file has lost its name, or another one has it. */
 static bool state_of(const struct written *file, struct pack_state *ret_state)
 {
-	const struct call_name name = { .path = file->path, .directory = AT_FDCWD };
+	const struct call_name name = name_of(file);
 
 	return keep_name_state(&name, ret_state) == 0 && S_ISREG(ret_state->mode) &&
 	       (!file->ino || file->ino == ret_state->ino);
 }
 
-static void record(const struct segment *segment, const struct written *file,
+static void record(const struct segment *segment, struct written *file,
 		   const struct pack_state *state, bool is_known)
 {
 	const struct keeper keeper = { .segment = segment,
 				       .process = file->process,
 				       .pid = file->pid };
-	const struct call_name name = { .path = file->path, .directory = AT_FDCWD };
-	const struct pack_note note = {
+	const struct call_name name = name_of(file);
+	char path[SEGMENT_PATH_BYTES];
+	struct pack_note note = {
 		.kind = PACK_AFTER,
 		.process = file->process,
 		.pid = file->pid,
@@ -168,15 +193,19 @@ static void record(const struct segment *segment, const struct written *file,
 		.boundary =
 			file->boundary, /* a process closes its files when it has ended: behind the next one */
 		.before = *state,
-		.path = file->path,
+		.path = path_of(file, path),
 	};
 
-	if (!is_known || !keep_left(&keeper, &note, &name, -1))
+	if (!note.path)
+		return;
+	if (file->held >= 0)
+		note.flags |= keep_flags_of_descriptor(note.path, state);
+	if (!is_known || file->held >= 0 || !keep_left(&keeper, &note, &name, -1))
 		(void)pack_write(segment, &note, PACK_NOT_TAKEN, NULL, 0);
 }
 
 /* How it was left is not known: no later state is that one. */
-static void record_unknown(const struct segment *segment, const struct written *file)
+static void record_unknown(const struct segment *segment, struct written *file)
 {
 	struct pack_state state;
 
@@ -187,36 +216,10 @@ static void record_unknown(const struct segment *segment, const struct written *
 	record(segment, file, &state, false);
 }
 
+/* Of a held file an event may be of an external program's close: then one that only reads it has it open no more. */
 static bool is_open_by_any(const struct written *file, const struct pack_state *state)
 {
-	for (size_t i = file->opener_count; i-- > 0;)
-		if (proc_has_open((pid_t)file->openers[i], state->dev, state->ino))
-			return true;
-	return false;
-}
-
-static void forget_ended(struct written *file)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < file->opener_count; i++)
-		if (kill((pid_t)file->openers[i], 0) == 0 || errno != ESRCH)
-			file->openers[count++] = file->openers[i];
-	file->opener_count = count;
-}
-
-static void note_opener(struct written *file, uint32_t pid)
-{
-	for (size_t i = file->opener_count; i-- > 0;)
-		if (file->openers[i] == pid)
-			return;
-	if (file->opener_count && file->opener_count % OPENERS == 0)
-		forget_ended(file);
-	uint32_t *more = reallocarray(file->openers, file->opener_count + 1, sizeof(*more));
-	if (!more)
-		return;
-	file->openers = more;
-	more[file->opener_count++] = pid;
+	return openers_have(&file->openers, state->dev, state->ino, file->held >= 0);
 }
 
 /* What is there is what the session left. */
@@ -230,10 +233,17 @@ static void record_left(const struct segment *segment, struct written *file,
 	file->is_continued = false;
 }
 
-/* A close was reported.  The kernel makes one event of several closes that were not read yet. */
+/* A close was reported.  The kernel makes one event of several closes that were not read yet.  Of a held file it may be
+ * of another name. */
 static void count_close(struct written *file)
 {
 	struct pack_state state;
+
+	if (file->held >= 0) {
+		if (!state_of(file, &state) || !is_open_by_any(file, &state))
+			file->opens = 0;
+		return;
+	}
 	bool is_last = file->opens == 1 || !state_of(file, &state);
 	bool is_open = !is_last && is_open_by_any(file, &state);
 
@@ -254,6 +264,19 @@ static void closed(const struct segment *segment, struct written *file)
 		record_left(segment, file, &state);
 }
 
+static void keep_open(const struct segment *segment, struct written *file)
+{
+	const struct call_name by_name = name_of(file);
+	const struct keeper keeper = { .segment = segment,
+				       .process = file->process,
+				       .pid = file->pid };
+	char path[SEGMENT_PATH_BYTES];
+	struct keep_name name = { .name = &by_name, .path = path_of(file, path) };
+
+	if (name.path && state_of(file, &name.state))
+		(void)keep_changing(&keeper, &name, -1, PACK_SHARED);
+}
+
 /* What a descriptor writes to goes on changing behind a boundary. */
 static void cross_boundary(const struct segment *segment)
 {
@@ -265,15 +288,8 @@ static void cross_boundary(const struct segment *segment)
 	crossed = boundary;
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written *file = files.buckets[i]; file; file = file->next) {
-			const struct call_name by_path = { .path = file->path,
-							   .directory = AT_FDCWD };
-			const struct keeper keeper = { .segment = segment,
-						       .process = file->process,
-						       .pid = file->pid };
-			struct keep_name name = { .name = &by_path, .path = file->path };
-			if (file->opens && file->boundary != boundary &&
-			    state_of(file, &name.state))
-				(void)keep_changing(&keeper, &name, -1, PACK_SHARED);
+			if (file->opens && file->boundary != boundary)
+				keep_open(segment, file);
 			file->boundary = boundary;
 		}
 }
@@ -287,16 +303,30 @@ static void lose_all(const struct segment *segment)
 			file->opens = 0;
 			file->is_on_record = false;
 		}
+	forget_closed(true);
+}
+
+static void closed_held(const struct segment *segment, int watch)
+{
+	for (int i = 0; i < BUCKETS && files.held; i++)
+		for (struct written *file = files.buckets[i]; file; file = file->next)
+			if (file->held >= 0 && file->watch == watch)
+				closed(segment, file);
+	forget_closed(true);
 }
 
 static void apply_event(const struct segment *segment, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
 		lose_all(segment);
-	if (!(event->mask & IN_CLOSE_WRITE) || !event->len)
+	if (!(event->mask & IN_CLOSE_WRITE))
 		return;
-	for (struct written *file = *bucket_of(event->name); file; file = file->next)
-		if (file->watch == event->wd && strcmp(path_base(file->path), event->name) == 0)
+	if (!event->len)
+		closed_held(segment, event->wd);
+	for (struct written *file = event->len ? *bucket_of(event->name) : NULL; file;
+	     file = file->next)
+		if (file->held < 0 && file->watch == event->wd &&
+		    strcmp(path_base(file->path), event->name) == 0)
 			closed(segment, file);
 }
 
@@ -348,7 +378,7 @@ void written_opens(const struct keeper *keeper, const char *path, const struct p
 		file->is_new = !found || (file->is_new && file->opens);
 		file->ino = ino;
 		file->watch = watch_directory(path);
-		note_opener(file, keeper->pid);
+		openers_note(&file->openers, keeper->pid);
 		file->opens++;
 		file->pending++;
 		file->process = keeper->process;
@@ -415,16 +445,6 @@ bool written_is_open(const struct segment *segment, const char *path)
 	return is_open;
 }
 
-/* What is behind a path above: "" where it is the same; NULL: it is not above. */
-static const char *behind(const char *path, const char *above)
-{
-	size_t length = strlen(above);
-
-	return strncmp(path, above, length) == 0 && (path[length] == '/' || !path[length])
-		       ? path + length
-		       : NULL;
-}
-
 /* A file that is to have another name. */
 struct moving {
 	struct moving *next;
@@ -456,8 +476,8 @@ static struct moving *rename_below(const char *from, const char *to, struct movi
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written **at = &files.buckets[i]; *at;) {
 			struct written *file = *at;
-			const char *rest = file->opens ? behind(file->path, from) : NULL;
-			if (!rest ||
+			const char *rest = path_below(file->path, from);
+			if (!rest || !file->opens || file->held >= 0 ||
 			    snprintf(path, sizeof(path), "%s%s", to, rest) >= (int)sizeof(path)) {
 				at = &file->next;
 				continue;
@@ -466,7 +486,7 @@ static struct moving *rename_below(const char *from, const char *to, struct movi
 				file->watch = watch_directory(path);
 			struct moving *more = moving_new(file, path, list);
 			if (more != list) /* it has them now */
-				file->openers = NULL;
+				file->openers.pids = NULL;
 			list = more;
 			drop(at);
 		}
@@ -486,7 +506,7 @@ static void store_moved(struct moving *list)
 			moved->next = file->next;
 			*file = *moved; /* but for the path, which it has */
 		} else {
-			free(moved->openers);
+			openers_free(&moved->openers);
 		}
 		list = moving->next;
 		free(moved);
@@ -494,10 +514,42 @@ static void store_moved(struct moving *list)
 	}
 }
 
+/* A name is about to go.  A file that has others is watched itself: that tells each close of it, by any name. */
+static void hold(const char *path)
+{
+	struct written *file = *find(path);
+	struct pack_state state;
+	char own[PROC_PATH_BYTES];
+	bool is_open = file && file->opens && file->ino && files.held < HELD_MAX;
+	int watch = -1, fd = is_open ? sys_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0) : -1;
+
+	if (fd < 0)
+		return;
+	file->held = fd;
+	files.held++;
+	subject_path(SUBJECT_SELF, fd, own);
+	if (state_of(file, &state) && state.nlink > 1 && is_open_by_any(file, &state))
+		watch = inotify_add_watch(files.events, own, IN_CLOSE_WRITE);
+	if (watch < 0)
+		release(file);
+	else
+		file->watch = watch;
+}
+
+void written_goes(const struct segment *segment, const char *path)
+{
+	(void)pthread_mutex_lock(&files.lock);
+	read_events(segment);
+	hold(path);
+	(void)pthread_mutex_unlock(&files.lock);
+}
+
 void written_moves(const struct segment *segment, const char *from, const char *to, bool exchanges)
 {
 	(void)pthread_mutex_lock(&files.lock);
 	read_events(segment);
+	if (!exchanges)
+		hold(to);
 	struct moving *list = rename_below(from, to, NULL);
 	store_moved(exchanges ? rename_below(to, from, list) : list);
 	(void)pthread_mutex_unlock(&files.lock);
@@ -510,10 +562,33 @@ void written_tend(const struct segment *segment)
 	(void)pthread_mutex_unlock(&files.lock);
 }
 
+/* Is a file open whose close an event will tell? */
+static bool is_any_awaited(void)
+{
+	struct pack_state state;
+
+	for (int i = 0; i < BUCKETS; i++)
+		for (const struct written *file = files.buckets[i]; file; file = file->next)
+			if (file->opens && file->watch >= 0 && state_of(file, &state))
+				return true;
+	return false;
+}
+
+/* Linux 6.11 lets go of a process's filter before it closes what that has open. */
+static void await_closes(const struct segment *segment)
+{
+	struct pollfd events = { .fd = files.events, .events = POLLIN };
+	uint64_t end_ns = sys_boottime_ns() + WAIT_MS * UINT64_C(1000000);
+
+	do
+		read_events(segment);
+	while (is_any_awaited() && sys_boottime_ns() < end_ns && poll(&events, 1, WAIT_MS) > 0);
+}
+
 void written_finish(const struct segment *segment)
 {
 	(void)pthread_mutex_lock(&files.lock);
-	read_events(segment);
+	await_closes(segment);
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct written *file = files.buckets[i]; file; file = file->next) {
 			if (file->opens && !file->is_on_record)

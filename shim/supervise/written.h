@@ -30,6 +30,9 @@ void written_opened(const struct segment *segment, const char *path, uint64_t in
 bool written_is_open(const struct segment *segment, const char *path);
 void written_moves(const struct segment *segment, const char *from, const char *to, bool exchanges);
 
+/* written_goes(): a name is about to go.  Where its file is open and has others, its closes are seen still. */
+void written_goes(const struct segment *segment, const char *path);
+
 /* written_tend(): takes the events that there are.  written_finish(): all processes have ended: how files were left
  * whose close was not seen is not known. */
 void written_tend(const struct segment *segment);

@@ -89,6 +89,45 @@ class Supervised(Case):
         result = self.undo()
         self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
 
+    def test_written_by_a_descriptor_whose_name_is_gone(self):
+        """The file has another name, by which the session had left it before."""
+        for gone in "rm a", "mv src/c a", "rm a; echo y 1<> h", "rm a; echo y >&7; mv h i":
+            with self.subTest(gone):
+                os.link(self.work / "a", self.work / "h")
+                before = tree(self.work)
+                self.run_in("echo z 1<> h; exec 7<> a; %s; sleep 0.02; echo x >&7; echo new > a" % gone)
+                self.assertNotEqual(difference(before, tree(self.work)), [])
+                result = self.undo()
+                self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []))
+                os.unlink(self.work / "h")
+                shutil.rmtree(self.session_directory())
+
+    def test_an_external_edit_of_another_name_stays(self):
+        """Behind the close of a descriptor whose name is gone, also where the session reads the file yet."""
+        os.link(self.work / "a", self.work / "h")
+        program = subprocess.Popen([SEEN, "run", "--quiet", "--via", WAY, "--session", "s", "--", BUSYBOX, "sh", "-c",
+                                    "echo z 1<> h; exec 8< h 7<> a; rm a; echo x >&7; exec 7>&-; mkdir go; while [ ! -e stop ]; do sleep 0.02; done"], cwd=self.work, env=self.env)
+        self.addCleanup(program.kill)
+        wait_until(lambda: os.path.isdir(self.work / "go"))
+        time.sleep(0.05)
+        for line in b"external\n", b"edit\n":
+            with open(self.work / "h", "ab") as file:
+                file.write(line)
+            time.sleep(0.05)
+        (self.work / "stop").write_bytes(b"")
+        program.wait()
+        result = self.undo()
+        self.assertEqual((result.returncode, (self.work / "h").read_bytes()), (12, b"x\ne\nexternal\nedit\n"), result.stderr)
+
+    def test_open_until_its_program_ends(self):
+        """The kernel may tell the supervisor of that before it closes what the program had open."""
+        before = tree(self.work)
+        for i in range(12):
+            self.run_in("exec 7<> a; echo x >&7; busybox sh -c true; echo y >&7")
+            result = self.undo()
+            self.assertEqual((result.returncode, result.stderr, difference(before, tree(self.work))), (0, b"", []), i)
+            shutil.rmtree(self.session_directory())
+
     def test_two_make_a_file_behind_a_link(self):
         """Both open a symbolic link to nothing: whichever makes the file, it was not there before."""
         for i in range(20):

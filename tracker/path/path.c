@@ -157,3 +157,12 @@ int path_escape(const char *bytes, char *ret_text, size_t capacity)
 	ret_text[length] = '\0';
 	return (int)length;
 }
+
+const char *path_below(const char *path, const char *above)
+{
+	size_t length = strlen(above);
+
+	return strncmp(path, above, length) == 0 && (path[length] == '/' || !path[length])
+		       ? path + length
+		       : NULL;
+}

@@ -12,6 +12,9 @@
 /* path_base(): what follows the last slash. */
 const char *path_base(const char *path);
 
+/* path_below(): what is behind a path above: "" where it is the same; NULL: it is not above. */
+const char *path_below(const char *path, const char *above);
+
 /* path_normalize(): an absolute path without `.`, `..`, or doubled slashes, by text alone.
  *
  * directory: absolute, for a relative `path`; may be NULL when `path` is absolute.  ret_path:
