@@ -118,8 +118,8 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	if (change->conflict && !force)
 		return FATE_LEFT + SCHEDULE_CONFLICT;
 	if (!change->before.known || change->before.content == TREE_LOST)
-		return FATE_LEFT + (!force && is_removed_since(change) ? SCHEDULE_EXTERNAL
-								       : SCHEDULE_LOST);
+		return FATE_LEFT +
+		       (!force && is_removed_since(change) ? SCHEDULE_EXTERNAL : SCHEDULE_LOST);
 	if (!force && (change->left == TREE_CHANGED_SINCE || !has_left_content(making, change)))
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
 	if (!force && change->left == TREE_OWNER_DIFFERS)

@@ -30,7 +30,7 @@ enum tree_lost {
 	TREE_BETWEEN, /* the point is within a step that changed it several times */
 	TREE_OPEN,    /* a program had it open then, and wrote to it by ways that are not seen */
 	TREE_MISSING, /* the record that must have it is damaged, or was removed */
-	TREE_GONE,    /* records tell of other changes alone, and the file is not there any more */
+	TREE_GONE,    /* it is not there any more, and no record has its content */
 	TREE_LOST_COUNT,
 };
 
