@@ -62,13 +62,19 @@ enum seal_sync {
  * added to it; seal_check() says more); -EPERM when it belongs to another user or others may
  * write to it; -ELOOP when it is a symbolic link; -EAGAIN when another caller does not come to
  * an end; -ENOMEM, also when the view does not cover the journal; errors of open(2), write(2),
- * msync(2), fsync(2).  After an error the seal is as it was. */
+ * msync(2), fsync(2).  After an error the seal is as it was; by SEAL_SYNC_LATER errors of the disk
+ * itself come from seal_sync(), and the seal stays. */
 int seal_append(const char *journal_path, const struct journal *journal, enum seal_sync when,
 		struct seal_result *ret_result);
 
 /* seal_sync(): puts a journal and its seal on the disk, the journal first.  A machine that loses power
- * between SEAL_SYNC_LATER and this may have a seal of records that are not there.  Returns 0; errors
- * of open(2) and fsync(2). */
+ * between SEAL_SYNC_LATER and this may have a seal of records that are not there; so may one whose disk
+ * refuses them (EIO, ENOSPC, EDQUOT): an error leaves the seal as it is, and at the end of a run it is
+ * reported nowhere (at_rest.h).
+ *
+ * It holds no lock: seal_append() of another run would wait as long as the disk takes, and give up.  What
+ * that adds between the two files is its own to put there, before or soon.  Returns 0; errors of
+ * open(2) and fsync(2). */
 int seal_sync(const char *journal_path);
 
 /* ---- the file ---- */

@@ -23,7 +23,8 @@ static bool json;
 
 static const struct option_spec SPECS[] = {
 	{ "--days", "N", "sessions that began in the last N days; default: all", NULL, &days_text },
-	{ "--by", "WHAT", "a row for each agent, project, day or program that asked", NULL,
+	{ "--by", "WHAT",
+	  "a row for each agent, project, day (local; in JSON of UTC) or program that asked", NULL,
 	  &by_word },
 	{ "--price", "AMOUNT", "of a million input tokens, in any currency: what that comes to",
 	  NULL, &price_text },

@@ -37,8 +37,10 @@ bool aside(void (*leave)(void *data), void (*work)(void *data), void *data)
 	aside_reap();
 	between = fork();
 	if (between == 0) {
-		/* what goes on is no child of the run, which would have to wait for it */
-		if (setsid() < 0 || fork() != 0)
+		/* What goes on is no child of the run, which would have to wait for it.  Where no
+		 * second process is to be had, this one does the work. */
+		(void)setsid();
+		if (fork() > 0)
 			_exit(0);
 		leave(data);
 		stand_alone();

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* aside(): has work(data) done by a process of its own, which no process waits for: a child of the
- * system's first process, without a terminal, in the root directory.
+ * system's first process, without a terminal, in the root directory.  Where only one process is to be had
+ * (RLIMIT_NPROC), that is a child of this one until this one ends.
  *
  * What it does may end with any instruction: a kill is reported to no process.  leave(data) comes first in that
  * process: it unmaps the files of sessions that this one has mapped, since a session that is mapped

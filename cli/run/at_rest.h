@@ -1,6 +1,7 @@
 /*
  * The end of a session that a run had: what the run wrote is put on the disk, and the session takes no
- * more room than it needs.  No user waits for that, where a process may be left behind.
+ * more room than it needs.  No user waits for that, where a process may be left behind; but for
+ * metadata that replace a file: metadata_close().
  */
 #ifndef SEEN_CLI_AT_REST_H
 #define SEEN_CLI_AT_REST_H

@@ -30,7 +30,8 @@ void metadata_tick(void);
 
 /* metadata_close(): writes what was not written yet.  One line on stderr when something went wrong
  * since metadata_open(): what is on disk is then the last whole version.  Accepts that nothing is
- * open.  is_synced: false: a file that is new need not be on the disk yet: metadata_sync() follows. */
+ * open.  is_synced: false: a file that is new need not be on the disk yet: metadata_sync() follows.  One
+ * that replaces another is always there before it returns. */
 void metadata_close(bool is_synced);
 
 /* metadata_sync(): puts the file that metadata_close() wrote on the disk. */

@@ -397,14 +397,17 @@ class Synced(Case):
 
     def synced(self, *options):
         """(files that `seen run` itself syncs, those that what goes on behind it does), by their names."""
-        trace = self.top / "trace"
-        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=fsync,fdatasync,msync,execve", "-e", "signal=none", "-o", trace, SEEN, "run", "--via", "preload",
+        traces = self.top / "traces"  # a file for each process: in one, calls of two may be split
+        shutil.rmtree(traces, ignore_errors=True)
+        traces.mkdir()
+        subprocess.run(["strace", "-ff", "-qq", "-y", "-e", "trace=fsync,fdatasync,msync,execve", "-e", "signal=none", "-o", traces / "of", SEEN, "run", "--via", "preload",
                         "--session", options[0], *options[1:], "--", "true"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, timeout=60, check=True)
-        lines = trace.read_text().splitlines()
-        calls = [(line.split()[0] == lines[0].split()[0], "journal" if "msync(" in line else re.search(r"/([^/>]*)>\)", line).group(1))
-                 for line in lines if "sync(" in line]
-        return [name for own, name in calls if own], [name for own, name in calls if not own]
+        calls = ([], [])
+        for lines in (path.read_text().splitlines() for path in traces.iterdir()):
+            own = lines and lines[0].startswith(f'execve("{SEEN}"')
+            calls[not own].extend("journal" if "msync(" in line else re.search(r"/([^/>]*)>", line).group(1) for line in lines if "sync(" in line)
+        return calls
 
     def test_behind_the_run(self):
         for _ in range(2):  # a new session, and one that is there

@@ -1,0 +1,71 @@
+/* cli/run/aside.h: what is done aside is done, also where the system has but one process left for it. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/run/aside.h"
+#include "support.h"
+
+enum { NOBODY = 65534, WAIT_MS = 30000 };
+
+/* What the process that does the work tells. */
+struct told {
+	pid_t worker, parent;
+	bool left, done;
+};
+
+static struct told *told;
+static bool is_last;
+
+/* The process between has no other one to be had: root has no such limit. */
+static void be_the_last(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	if (!is_last)
+		return;
+	must(setrlimit(RLIMIT_NPROC, &none) == 0);
+	must(geteuid() != 0 || setresuid(NOBODY, NOBODY, NOBODY) == 0);
+}
+
+static void leave(void *data)
+{
+	((struct told *)data)->left = true;
+}
+
+static void work(void *data)
+{
+	struct told *mine = data;
+
+	mine->worker = getpid();
+	mine->parent = getppid();
+	__atomic_store_n(&mine->done, mine->left, __ATOMIC_RELEASE);
+}
+
+static void do_aside(void)
+{
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(told != MAP_FAILED);
+	must(pthread_atfork(NULL, NULL, be_the_last) == 0);
+	cr_assert(aside(leave, work, told));
+	for (unsigned ms = 0; ms < WAIT_MS && !__atomic_load_n(&told->done, __ATOMIC_ACQUIRE); ms++)
+		must(usleep(1000) == 0);
+	cr_assert(told->done, "it is not done");
+}
+
+Test(aside, no_process_waits_for_what_does_it, .timeout = 60)
+{
+	do_aside();
+	cr_assert_neq(waitpid(told->worker, NULL, 0), told->worker);
+}
+
+Test(aside, done_by_the_process_between_where_there_is_no_other, .timeout = 60)
+{
+	is_last = true;
+	do_aside();
+	cr_assert_eq(told->parent, getpid());
+	cr_assert_eq(waitpid(told->worker, NULL, 0), told->worker);
+}
