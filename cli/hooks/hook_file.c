@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/base/memory_file.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/baseline.h"
 #include "tracker/process/subject.h"
@@ -69,7 +69,7 @@ uint64_t hook_file_known(const struct segment *segment, uint64_t scope_id,
 char *hook_file_diff(const struct segment *segment, const struct diff_question *question, int fd,
 		     size_t *ret_length)
 {
-	int memory = memfd_create("seen-diff", MFD_CLOEXEC);
+	int memory = memory_file_open("seen-diff");
 	char *text = NULL;
 	struct stat stat;
 

@@ -160,10 +160,10 @@ static void detach(const int *kept, int count)
 	/* kept in rising order */
 	for (int i = 0; i < count; i++) {
 		if ((unsigned)kept[i] > first)
-			(void)sys_call3(SYS_close_range, first, (long)kept[i] - 1, 0);
+			sys_close_between(first, (unsigned)kept[i] - 1);
 		first = (unsigned)kept[i] + 1;
 	}
-	(void)sys_call3(SYS_close_range, first, (long)UINT32_MAX, 0);
+	sys_close_between(first, UINT32_MAX);
 }
 
 /* Reports stops of the command, and its end: then true.  now: does not wait for that. */

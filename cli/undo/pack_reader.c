@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/memory_file.h"
 #include "cli/session/owned.h"
 #include "cli/session/store_files.h"
 #include "tracker/content/pack_code.h"
@@ -364,13 +364,12 @@ static int open_inline(const struct pack_reader *reader, const struct pack_recor
 			fd = -EBADMSG;
 	}
 	if (fd == 0) {
-		fd = memfd_create("seen", MFD_CLOEXEC);
-		if (fd < 0 ||
-		    write(fd, bytes, record->content_bytes) != (ssize_t)record->content_bytes ||
-		    lseek(fd, 0, SEEK_SET) < 0) {
+		fd = memory_file_open("seen");
+		if (fd >= 0 &&
+		    (write(fd, bytes, record->content_bytes) != (ssize_t)record->content_bytes ||
+		     lseek(fd, 0, SEEK_SET) < 0)) {
 			int error = -errno;
-			if (fd >= 0)
-				(void)close(fd);
+			(void)close(fd);
 			fd = error;
 		}
 	}

@@ -98,12 +98,7 @@ int place_of(struct places *places, const char *path, int *ret_directory, const 
 
 int place_inspect(int directory, const char *name, struct pack_state *ret_state)
 {
-	struct statx now;
-
-	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, PACK_STATE_ASKED, &now) < 0)
-		return -errno;
-	pack_state_of(&now, ret_state);
-	return 0;
+	return pack_state_read(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, ret_state);
 }
 
 int place_state(struct places *places, const char *path, struct pack_state *ret_state)

@@ -6,18 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli/base/memory_file.h"
 
 static int open_target(const char *path)
 {
 	char target[PACK_PATH_BYTES_MAX + 1];
 	ssize_t length = readlink(path, target, sizeof(target));
-	int fd = length < 0 ? -1 : memfd_create("target", MFD_CLOEXEC);
+	int fd = length < 0 ? -errno : memory_file_open("target");
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (write(fd, target, (size_t)length) == length && lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	(void)close(fd);

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/memory_file.h"
+
 /* The caller's handlers are about its terminal. */
 static void reset_signals(void)
 {
@@ -53,7 +55,7 @@ int undo_child_run(const struct config *config, const char *name,
 	struct undo_request own = *request;
 	struct undo_planned *planned = mmap(NULL, sizeof(*planned), PROT_READ | PROT_WRITE,
 					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int output = memfd_create("seen undo", MFD_CLOEXEC), code = -errno;
+	int output = memory_file_open("seen undo"), code = output;
 
 	if (planned == MAP_FAILED) {
 		if (output >= 0)

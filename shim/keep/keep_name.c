@@ -19,15 +19,9 @@
 
 int keep_name_state(const struct call_name *name, struct pack_state *ret_state)
 {
-	struct statx now;
 	int flags = name->path ? (name->follows ? 0 : AT_SYMLINK_NOFOLLOW) : AT_EMPTY_PATH;
-	long error = sys_call6(SYS_statx, name->directory, (long)(name->path ? name->path : ""),
-			       flags, PACK_STATE_ASKED, (long)&now, 0);
 
-	if (error < 0)
-		return (int)error;
-	pack_state_of(&now, ret_state);
-	return 0;
+	return pack_state_read(name->directory, name->path ? name->path : "", flags, ret_state);
 }
 
 /* ---- where it is ---- */

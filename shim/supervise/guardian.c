@@ -151,7 +151,7 @@ static void become_guardian(int queue)
 	for (int signal = 1; signal < NSIG; signal++)
 		(void)sigaction(signal, &action, NULL);
 	(void)dup2(queue, QUEUE);
-	(void)sys_call3(SYS_close_range, QUEUE + 1, (long)UINT32_MAX, 0);
+	sys_close_between(QUEUE + 1, UINT32_MAX);
 }
 
 static void add(struct guardian *guardian, int fd, bool is_connection)

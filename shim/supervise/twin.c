@@ -216,8 +216,8 @@ static pid_t start(const struct task *task, const int *fds);
 static void close_but(int fd)
 {
 	if (fd > 0)
-		(void)sys_call3(SYS_close_range, 0, fd - 1, 0);
-	(void)sys_call3(SYS_close_range, fd + 1, UINT32_MAX, 0);
+		sys_close_between(0, (unsigned)fd - 1);
+	sys_close_between((unsigned)fd + 1, UINT32_MAX);
 }
 
 /* Restricts itself, and makes what is asked for until the supervisor lets go of the domain. */

@@ -4,15 +4,12 @@
 #ifndef SEEN_TRACKER_PACK_STATE_H
 #define SEEN_TRACKER_PACK_STATE_H
 
-#include <linux/stat.h>
-
 #include "tracker/content/pack.h"
 
-/* What statx(2) is to be asked for. */
-enum { PACK_STATE_ASKED = STATX_BASIC_STATS | STATX_BTIME };
-
-/* pack_state_of(): the state in what statx(2) gave.  Numbers of inodes are given anew: the time of creation,
- * where the file system has it, tells one file from a later one of its number.  Async-signal-safe. */
-void pack_state_of(const struct statx *now, struct pack_state *ret_state);
+/* pack_state_read(): the state of a name.  Numbers of inodes are given anew: the time of creation, where the file system has it,
+ * tells one file from a later one of its number.  It is not known where statx(2) is missing (Linux before 4.11), or a filter refuses it.
+ *
+ * flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH.  Async-signal-safe; errno stays.  Returns 0 or a negative errno. */
+int pack_state_read(int directory, const char *path, int flags, struct pack_state *ret_state);
 
 #endif

@@ -65,3 +65,49 @@ bool sys_may_be_this_large(uint64_t size_bytes)
 	return sys_call6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 &&
 	       limit.rlim_cur >= size_bytes;
 }
+
+/* The number that a name is; a directory's own names are none: -1. */
+static int descriptor_of(const char *name)
+{
+	int fd = 0;
+
+	for (const char *at = name; *at; at++) {
+		if (*at < '0' || *at > '9')
+			return -1;
+		fd = fd * 10 + (*at - '0');
+	}
+	return fd;
+}
+
+/* One pass over what is open.  Returns whether there was something to close. */
+static bool close_listed(int directory, unsigned first, unsigned last)
+{
+	_Alignas(struct sys_entry) char entries[1024];
+	bool has_closed = false;
+	ssize_t got;
+
+	(void)sys_lseek(directory, 0, SEEK_SET);
+	while ((got = sys_getdents64(directory, entries, sizeof(entries))) > 0)
+		for (ssize_t at = 0; at < got;) {
+			const struct sys_entry *entry = (const void *)(entries + at);
+			int fd = descriptor_of(entry->name);
+			if (fd >= 0 && fd != directory && (unsigned)fd >= first &&
+			    (unsigned)fd <= last)
+				has_closed = sys_close(fd) == 0 || has_closed;
+			at += entry->size_bytes;
+		}
+	return has_closed;
+}
+
+void sys_close_between(unsigned first, unsigned last)
+{
+	if (first > last || sys_call3(SYS_close_range, first, last, 0) == 0)
+		return;
+	int directory = sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (directory < 0)
+		return;
+	/* the list goes on past what was closed meanwhile */
+	while (close_listed(directory, first, last))
+		;
+	(void)sys_close(directory);
+}

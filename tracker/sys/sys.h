@@ -110,7 +110,7 @@ static inline int sys_openat(int directory, const char *path, int flags, mode_t 
 	return (int)sys_call6(SYS_openat, directory, (long)path, flags, (long)mode, 0, 0);
 }
 
-/* flags: AT_SYMLINK_NOFOLLOW or 0. */
+/* flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */
 static inline int sys_fstatat(int directory, const char *path, struct stat *ret_stat, int flags)
 {
 	return (int)sys_call6(SYS_newfstatat, directory, (long)path, (long)ret_stat, flags, 0, 0);
@@ -274,6 +274,10 @@ int sys_write_aside(int fd, const char *bytes, size_t size_bytes, off_t offset);
 /* Reads at most size_bytes - 1 bytes of a small file (procfs) and ends them by NUL.
  * Returns the number of bytes read, or a negative errno. */
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
+
+/* sys_close_between(): closes all descriptors from `first` to `last`, in a process without other threads; also where close_range(2)
+ * is missing (Linux before 5.9) or refused (an older container's filter).  Async-signal-safe. */
+void sys_close_between(unsigned first, unsigned last);
 
 /* May this process make a file so large?  If not, trying would cost it a signal (setrlimit(2),
  * RLIMIT_FSIZE). */
