@@ -13,7 +13,11 @@
 #include "cli/session/store_files.h"
 #include "tracker/content/pack_name.h"
 
-static const char OPERATIONS[] = "op-", PLAN[] = "plan";
+static const char OPERATIONS[] = "op-", PLAN[] = "plan", FRESH_PLAN[] = "plan.new",
+		  MERGED[] = "merged-";
+static const char LOCKS[] = "locks"; /* of git, that undo makes */
+
+enum { MERGED_DIGITS = 8 };
 
 /* The directories that there are: of a session's packs, of one operation of undo or redo in it (it
  * has packs, too, and a plan), and of one part's contents in either. */
@@ -24,7 +28,6 @@ struct found {
 	int at;
 	const char *name;
 	struct stat stat;
-	uint32_t part;
 	enum level below; /* of a directory: its own level; of a file LEVEL_PACKS */
 };
 
@@ -32,16 +35,27 @@ struct found {
  * the walk. */
 typedef int visitor(const struct found *found, enum level level, void *data);
 
+/* A file of an operation, beside parts: its plan, or a content that it merged. */
+static bool is_of_operation(const char *name)
+{
+	const char *digits = name + sizeof(MERGED) - 1;
+
+	return strcmp(name, PLAN) == 0 || strcmp(name, FRESH_PLAN) == 0 ||
+	       (strncmp(name, MERGED, sizeof(MERGED) - 1) == 0 &&
+		strspn(digits, "0123456789abcdef") == MERGED_DIGITS && !digits[MERGED_DIGITS]);
+}
+
 static bool identify(int at, const char *name, enum level level, struct found *ret_found)
 {
 	struct found found = { .at = at, .name = name, .below = LEVEL_PACKS };
+	uint32_t part;
 	bool known;
 
 	if (fstatat(at, name, &found.stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    found.stat.st_uid != geteuid())
 		return false;
 	if (S_ISDIR(found.stat.st_mode)) {
-		if (level != LEVEL_FILES && pack_is_files_name(name, &found.part))
+		if (level != LEVEL_FILES && pack_is_files_name(name, &part))
 			found.below = LEVEL_FILES;
 		else if (level == LEVEL_PACKS &&
 			 strncmp(name, OPERATIONS, sizeof(OPERATIONS) - 1) == 0)
@@ -50,8 +64,9 @@ static bool identify(int at, const char *name, enum level level, struct found *r
 	} else if (level == LEVEL_FILES) {
 		known = pack_is_file_name(name);
 	} else {
-		known = pack_is_part_name(name, &found.part) ||
-			(level == LEVEL_OPERATION && strcmp(name, PLAN) == 0);
+		known = pack_is_part_name(name, &part) ||
+			(level == LEVEL_OPERATION ? is_of_operation(name)
+						  : strcmp(name, LOCKS) == 0);
 	}
 	*ret_found = found;
 	return known;
@@ -96,15 +111,16 @@ struct count {
 static int add(const struct found *found, enum level level, void *data)
 {
 	struct count *count = data;
+	uint32_t part;
 
 	if (!S_ISDIR(found->stat.st_mode))
 		count->size_bytes += (uint64_t)found->stat.st_size;
 	count->block_bytes += (uint64_t)found->stat.st_blocks * 512;
-	if (level == LEVEL_PACKS && S_ISREG(found->stat.st_mode)) {
-		if (found->part < count->first)
-			count->first = found->part;
-		if (found->part + UINT64_C(1) > count->next)
-			count->next = found->part + UINT64_C(1);
+	if (level == LEVEL_PACKS && pack_is_part_name(found->name, &part)) {
+		if (part < count->first)
+			count->first = part;
+		if (part + UINT64_C(1) > count->next)
+			count->next = part + UINT64_C(1);
 	}
 	return 0;
 }

@@ -23,6 +23,17 @@ static bool is_object(const struct making *making, const struct tree_change *cha
 	return making->git->classes[change - making->changes->changes] == GIT_OBJECT;
 }
 
+/* An object that was away is there again: a redo lets it stay, in a repository that was there before. */
+static bool is_object_back(const struct making *making, enum schedule_verb verb,
+			   const struct tree_change *change)
+{
+	const struct git_unit *unit = git_unit_of(making,
+						  (size_t)(change - making->changes->changes));
+
+	return verb == SCHEDULE_VERB_RESTORE && !change->after.exists && !change->moved_to &&
+	       unit && !unit->is_made && is_object(making, change);
+}
+
 static int note(struct making *making, enum schedule_verb verb, const struct tree_change *change,
 		const char *from)
 {
@@ -34,7 +45,7 @@ static int note(struct making *making, enum schedule_verb verb, const struct tre
 		.from = from,
 		.directory = S_ISDIR(verb == SCHEDULE_VERB_REMOVE ? change->after.mode
 								  : change->before.mode),
-		.is_object = is_object(making, change),
+		.is_object = is_object_back(making, verb, change),
 	};
 	return 0;
 }

@@ -41,7 +41,7 @@ struct schedule_line {
 	const char *from; /* RENAME */
 	bool directory;
 	bool is_left;     /* it was to be done, and was not (undo_report.h) */
-	bool is_object;   /* of git: a redo does not take it away again */
+	bool is_object;   /* one of git's comes back: a redo does not take it away again */
 	size_t conflicts; /* MERGE: that are marked in it */
 };
 

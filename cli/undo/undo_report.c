@@ -215,10 +215,14 @@ size_t undo_report_lines(const struct undo_run *run, const struct apply_result *
 
 bool undo_report_can_redo(const struct undo_run *run)
 {
-	for (size_t i = 0; i < run->report.line_count; i++)
-		if (!run->report.lines[i].is_left && !run->report.lines[i].is_object &&
-		    run->report.lines[i].verb != SCHEDULE_VERB_APPEND)
+	bool redoes = run->request->kind == OPERATION_REDO;
+
+	for (size_t i = 0; i < run->report.line_count; i++) {
+		const struct schedule_line *line = &run->report.lines[i];
+		if (!line->is_left && (!line->is_object || redoes) &&
+		    line->verb != SCHEDULE_VERB_APPEND)
 			return true;
+	}
 	return false;
 }
 

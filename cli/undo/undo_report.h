@@ -28,8 +28,8 @@ int undo_report_complete(struct undo_run *run);
  * done yet.  Returns how many lines. */
 size_t undo_report_lines(const struct undo_run *run, const struct apply_result *result);
 
-/* undo_report_can_redo(): is there something among what is done that another undo or redo takes back?  git's objects
- * stay, and so do entries of reflogs. */
+/* undo_report_can_redo(): is there something among what is done that another undo or redo takes back?  Entries of
+ * reflogs stay, and so do git's objects that an undo brought back. */
 bool undo_report_can_redo(const struct undo_run *run);
 
 /* undo_report_plan(): what would be left, and what would be done, to a file. */

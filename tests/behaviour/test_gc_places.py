@@ -96,6 +96,37 @@ class Strangers(Store):
         self.assertEqual(self.states(), {})
         self.assertFalse((self.state / "s").exists())
 
+    def files_of_undo(self):
+        """(its directory, the session's record in it with a directory of an operation)"""
+        place = self.state / "s" / "undo"
+        (place / "op-00000001").mkdir(parents=True, mode=0o700, exist_ok=True)
+        return place
+
+    def test_the_locks_of_an_undo_go(self):
+        """An undo that wrote to a reflog leaves their list."""
+        (self.files_of_undo() / "locks").write_bytes(b"/w/.git/HEAD.lock\0x\0")
+        self.assertEqual(self.gc("s"), ["s"])
+        self.assertFalse((self.state / "s").exists())
+
+    def test_what_an_operation_merged_goes(self):
+        (self.files_of_undo() / "op-00000001" / "merged-0000000a").write_bytes(b"1\n")
+        self.assertEqual(self.gc("s"), ["s"])
+        self.assertFalse((self.state / "s").exists())
+
+    def test_a_plan_of_an_operation_that_was_killed_goes(self):
+        (self.files_of_undo() / "op-00000001" / "plan.new").write_bytes(b"1\n")
+        self.assertEqual(self.gc("s"), ["s"])
+        self.assertFalse((self.state / "s").exists())
+
+    def test_what_has_nearly_such_a_name_is_left(self):
+        for name in "merged-0000000", "merged-000000000", "merged-0000000A", "locks", "plan.new.new":
+            path = self.files_of_undo() / "op-00000001" / name
+            path.write_bytes(b"mine\n")
+            self.assertIn(b"is no file of a session of yours", self.seen("gc", "s", code=8).stderr)
+            self.assertEqual(path.read_bytes(), b"mine\n")
+            subprocess.run(["rm", "-r", str(self.state / "s")], check=True)
+            self.make("s")
+
     def test_hostile_names_are_escaped(self):
         (self.directory("s") / "esc\x1b[31m\n").write_text("")
         done = self.seen("gc", "s", code=8)

@@ -59,7 +59,12 @@ class Sequence:
         if differ:
             self.test.fail("wanted, found: %r\n%s" % (differ, about))
         self.test.assertIn(result.returncode, (0, 1), about)
-        return result.returncode == 0 and b"nothing is to be redone" not in result.stdout  # git's objects alone came back
+        if b"nothing is to be redone" not in result.stdout:
+            return result.returncode == 0
+        done = result.stdout.decode().splitlines()
+        done = [line for line in done if line.startswith(("restored ", "removed ", "renamed ", "reset ", "merged ", "appended "))]
+        self.test.assertEqual([line for line in done if not re.match(r"restored \S*\bobjects/|appended to \S*\blogs/", line)], [], about)
+        return False
 
     def left(self, *words):
         """(the command's result, what it lists as left)"""

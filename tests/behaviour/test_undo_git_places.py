@@ -139,6 +139,30 @@ class ByItself(GitCase):
         self.assertEqual(os.listdir(self.session.workspace), after)
         self.assertIn("nothing to redo", self.seen(1, "redo"))
 
+    def undo(self, *words):
+        return self.session.seen("undo", *words, "--session", self.session.name).stdout
+
+    def test_objects_that_an_undo_removed_are_redone(self):
+        """In a repository that the session made they do not stay."""
+        self.run_steps("git init -q new; cd new; echo 1 > k; git add k; git commit -qm one")
+        self.assertIn(b"`seen redo` takes it back\n", self.undo("--all", "new/.git/objects"))
+        self.assertFalse(os.path.exists(self.session.path("new/.git/objects")))
+        self.seen(0, "redo")
+        self.assertEqual(self.git("cd new; git fsck --full --no-dangling --no-progress; git log --format=%s; git status --porcelain"), "one\n")
+        self.assertIn("nothing to redo", self.seen(1, "redo"))
+
+    def test_modes_of_objects_that_an_undo_reset_are_redone(self):
+        self.run_steps("rm k", "chmod -R a+w .git/objects")
+        modes = self.git("find .git/objects -printf '%m %p\\n' | sort")
+        self.undo("--step", "1")
+        self.assertIn(b"`seen redo` takes it back\n", self.undo("--step", "2"))
+        self.assertNotEqual(self.git("find .git/objects -printf '%m %p\\n' | sort"), modes)
+        self.seen(0, "redo")
+        self.assertEqual(self.git("find .git/objects -printf '%m %p\\n' | sort"), modes)
+        self.assertTrue(os.path.exists(self.session.path("k")))  # one redo takes back one undo
+        self.seen(0, "redo")
+        self.assertFalse(os.path.exists(self.session.path("k")))
+
     def test_a_redo_passes_an_undo_that_added_to_a_log_alone(self):
         """Else the undo before is redone or not by the second at which the entries were made."""
         self.run_steps("rm k", "git reflog expire --expire=now --all")
@@ -148,6 +172,12 @@ class ByItself(GitCase):
         self.assertIn(b"undone; git's objects and logs stay: nothing is to be redone\n", result.stdout)
         self.seen(0, "redo")
         self.assertEqual(os.listdir(self.session.workspace), after)
+
+    def test_gc_removes_a_session_whose_undo_added_to_a_log(self):
+        """It leaves the list of the locks that it made."""
+        self.run_steps("git reflog expire --expire=now --all")
+        self.assertIn(b"appended to ", self.undo("--all"))
+        self.assertEqual(self.session.seen("gc", self.session.name, check=False).stderr, b"")
 
     def test_a_split_index_whose_shared_part_the_session_never_had(self):
         self.git("git config core.splitIndex true; git update-index --split-index")

@@ -29,6 +29,13 @@ class Merge(Case):
     def text(self, name):
         return (self.work / name).read_text()
 
+    def test_gc_removes_a_session_with_merged_contents(self):
+        self.file("f", b"1\n2\n3\n4\n5\n")
+        self.run_steps("sed -i s/1/one/ f", "sed -i s/5/five/ f")
+        self.undo("--step", "1", "--merge")
+        self.assertEqual(self.text("f"), "1\n2\n3\n4\nfive\n")
+        self.seen("gc", "s", code=0)
+
     def test_disjoint_edits_are_all_kept(self):
         """Some 1,000 edits in 20 files: by the step that is undone, by a later one, by a person before, between and behind."""
         names = [f"f{number}" for number in range(20)]
