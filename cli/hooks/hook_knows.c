@@ -38,6 +38,12 @@ static uint64_t lender(const struct hook_agent *agent)
 	return scope_id_of(agent->scope_id, "lent to a sub-agent");
 }
 
+/* What a prompt left lent stands under this one, too, since that prompt. */
+static uint64_t prompted(const struct hook_agent *agent)
+{
+	return scope_id_of(agent->scope_id, "lent before a prompt");
+}
+
 void hook_knows_lend(const struct hook_agent *agent, uint64_t file_key,
 		     const struct version *version)
 {
@@ -64,6 +70,7 @@ bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
 		       baseline_since(segment, agent->scope_id, file_key, &now, &since_ns) &&
 		       since_ns <= lent_ns;
 	baseline_forget(segment, lender(agent), file_key);
+	baseline_forget(segment, prompted(agent), file_key);
 	if (is_lent && version_equal(&before, &now))
 		baseline_forget(segment, agent->scope_id, file_key);
 	else if (is_lent)
@@ -71,12 +78,14 @@ bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
 	return true;
 }
 
-/* A write that no user is asked about follows its hook at once.  A busy machine may take so long. */
+/* A write that no user is asked about follows its hook at once.  So long it may take on a busy machine: chosen, not measured. */
 enum { WRITES_WITHIN_MS = 2000 };
 
 struct returning {
 	const struct hook_agent *agent;
 	uint64_t before_ns; /* what was lent later stays lent */
+	bool may_wait;      /* so does what was lent since the last prompt: for its user */
+	bool is_prompt;     /* what stays is marked as older than one */
 	bool stays;         /* is there any such? */
 };
 
@@ -85,17 +94,22 @@ static int return_lent(uint64_t scope_id, uint64_t file_key, const struct versio
 {
 	struct returning *returning = data;
 	const struct hook_agent *agent = returning->agent;
+	const struct segment *segment = agent->segment;
 	struct version before;
-	uint64_t lent_ns = 0;
+	uint64_t lent_ns = 0, prompt_ns = 0;
 
 	(void)version;
 	if (scope_id != lender(agent))
 		return 0;
-	if (baseline_since(agent->segment, scope_id, file_key, &before, &lent_ns) &&
-	    lent_ns > returning->before_ns)
-		returning->stays = true;
-	else
+	(void)baseline_since(segment, scope_id, file_key, &before, &lent_ns);
+	if (baseline_of(segment, prompted(agent), file_key, &before))
+		(void)baseline_since(segment, prompted(agent), file_key, &before, &prompt_ns);
+	bool stays = lent_ns > returning->before_ns || (returning->may_wait && prompt_ns < lent_ns);
+	if (!stays)
 		(void)hook_knows_take_back(agent, file_key);
+	else if (returning->is_prompt)
+		baseline_given(segment, prompted(agent), file_key, version);
+	returning->stays = returning->stays || stays;
 	return 0;
 }
 
@@ -103,11 +117,12 @@ void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_
 {
 	bool is_at_work = scope_sub_agents(agent->segment, agent->scope_id);
 	uint64_t now_ns = sys_boottime_ns();
-	struct returning returning = { .agent = agent, .before_ns = now_ns };
-
 	/* One may still wait for what the user says.  A prompt ends that: who writes one has answered. */
-	if (input->moment == HOOK_BEFORE_TOOL && is_at_work)
-		return;
+	struct returning returning = { .agent = agent,
+				       .before_ns = now_ns,
+				       .may_wait = is_at_work && input->moment == HOOK_BEFORE_TOOL,
+				       .is_prompt = input->moment == HOOK_PROMPT };
+
 	if (is_sub_agent(agent, input) ||
 	    !(scope_flags(agent->segment, agent->scope_id) & SCOPE_LENDS))
 		return;

@@ -393,15 +393,21 @@ def waits(moment, seconds=0):
     time.sleep(seconds)
     return overwrites("a", moment)
 forget("SubagentStart"); out.append(waits("PreToolUse")); out.append(waits("UserPromptSubmit")); out.append(waits("UserPromptSubmit", 2.1))
+write("b", 50); read("b")
+for name in "ab":
+    if name == "b": hook("UserPromptSubmit")
+    outside(name, "once more\n"); read(name, conversation="c1/s1"); assert attempt(name) is None
+time.sleep(2.1); out.append(overwrites("a")); out.append(overwrites("b"))
 forget("SubagentStop"); out.append(waits("PreToolUse"))
 ''' % (failure or "pass"), "--read-before-write", "deny", "--stale-write", "deny", "--session", "failed" if failure else "refused")
             self.assertIn("was modified since you last read it", refused)
             self.assertEqual((denied, by_command), (False, False))
             self.assertIn("has not been read yet", unread)
             self.assertEqual((sub, after, written), (None, None, None))
-            # One at work may still be allowed to, until the next prompt; in the first two seconds it may be about to.
-            self.assertEqual(waits, [True, True, False, False])
-            for name in ("a", "new"):
+            # One at work may still be allowed to, until the next prompt; in the first two seconds it may be about to.  What
+            # was lent before that prompt is over then; what was lent after it may wait.
+            self.assertEqual(waits, [True, True, False, False, True, False])
+            for name in ("a", "b", "new"):
                 (self.work / name).unlink()
 
     def test_write_that_changes_nothing(self):

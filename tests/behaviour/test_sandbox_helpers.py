@@ -48,6 +48,10 @@ def write(name, late_s="0"):
     except OSError as error:
         sys.exit(str(error))
 
+def edit(name):
+    open(name).read()
+    write(name, "0.6")
+
 globals()[sys.argv[1]](*sys.argv[2:])
 '''
 # Other programs: the command is not among their words.
@@ -184,6 +188,20 @@ class Helpers(Case):
         self.play(chain, (SEEN, "run", "--agent", "boxagent", "--stale-write", "deny", "--"),
                   commands=[[*chain, "cat g"], "outsider", "own read", "pause", late])
         self.assertEqual((self.workspace / "g").read_text(), "by the helper\n")
+
+    def test_own_edit_late(self):
+        """The helper reads the file itself, and writes it later than [notice] burst_ms: no model asked for that read."""
+        chain = self.way("starts")
+        late = [*chain[:-2], *self.own, "edit", "g"]
+        for via in ("auto", "supervise"):
+            with self.subTest(via=via):
+                run = (SEEN, "run", "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--")
+                self.play(chain, run, commands=[[*chain, "cat g"], "outsider", late])
+                self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n")
+        # The model was given what is there; or no other process has read it.
+        for commands in ([[*chain, "cat g"], "outsider", [*chain, "cat g"], late], ["outsider", late]):
+            self.play(chain, (*run[:2], *run[4:]), commands=commands)
+            self.assertEqual((self.workspace / "g").read_text(), "by the helper\n", commands)
 
     def test_what_is_no_helper(self):
         """A tool that keeps what its shell prints, and one whose shell runs something else than what the agent asked for."""

@@ -40,13 +40,13 @@ static uint64_t burst_ns(const struct segment *segment)
 	return segment->settings->notice_burst_ms * 1000000u;
 }
 
-/* What a slot says at a moment, to a program that its agent started at began_ns (0: to the agent itself).  What was read since
- * says nothing of when it was asked for. */
+/* What a slot says at a moment, to a program that its agent started at began_ns (0: to the agent itself).  What the agent
+ * read since counts as it does to the agent: the program stays, or it would not wait for that. */
 static const struct version *known_to(const struct segment *segment,
 				      const struct baseline_slot *slot, uint64_t now_ns,
 				      uint64_t began_ns)
 {
-	uint64_t until_ns = began_ns >= slot->recent_ns ? began_ns : now_ns;
+	uint64_t until_ns = began_ns >= slot->last_ns ? began_ns : now_ns;
 
 	if (slot->recent_ns && until_ns - slot->recent_ns > burst_ns(segment))
 		return &slot->recent;
@@ -271,18 +271,22 @@ bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file
 	       version_equal(&slot.recent, version);
 }
 
-bool baseline_is_read(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+bool baseline_is_given(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
 	struct baseline_slot slot;
-	struct version version;
-	const struct version *known = pair_read(segment, &BASELINES, scope_id, file_key, &slot)
-					      ? known_at(segment, &slot, sys_boottime_ns())
-					      : NULL;
 
-	if (known && ((known == &slot.known && slot.is_given) ||
-		      !(scope_flags(segment, scope_id) & SCOPE_READS_REPORTED)))
-		return true;
-	return baseline_of(segment, BASELINE_SESSION, file_key, &version);
+	return pair_read(segment, &BASELINES, scope_id, file_key, &slot) && slot.is_given &&
+	       known_at(segment, &slot, sys_boottime_ns()) == &slot.known;
+}
+
+bool baseline_is_read(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+{
+	struct version version;
+
+	return baseline_is_given(segment, scope_id, file_key) ||
+	       (!(scope_flags(segment, scope_id) & SCOPE_READS_REPORTED) &&
+		baseline_of(segment, scope_id, file_key, &version)) ||
+	       baseline_of(segment, BASELINE_SESSION, file_key, &version);
 }
 
 void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)

@@ -52,7 +52,8 @@ bool baseline_of(const struct segment *segment, uint64_t scope_id, uint64_t file
 		 struct version *ret_version);
 
 /* baseline_before(): as baseline_of(), for a program that the scope's agent started at began_ns: CLOCK_BOOTTIME; 0: not
- * known, as baseline_of().  What was read less than burst_ms before that does not count, however long the program takes. */
+ * known, as baseline_of().  What was read less than burst_ms before that, and not again since, does not count, however long the
+ * program takes. */
 bool baseline_before(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		     uint64_t began_ns, struct version *ret_version);
 
@@ -87,6 +88,9 @@ void baseline_adopt(const struct segment *segment, bool is_other_boot);
  * one, has only just read?  began_ns: as for baseline_before(). */
 bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 uint64_t began_ns, const struct version *version);
+
+/* baseline_is_given(): was what the scope itself has given to it, or made by it?  Else it only read that. */
+bool baseline_is_given(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
 /* baseline_is_read(): is the scope's baseline what its model has, as far as is known?  Where the agent's
  * hook has what its read tool gives, only that, and what commands gave; not what the agent read by

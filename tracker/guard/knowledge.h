@@ -1,6 +1,7 @@
 /*
  * What a writer's agent takes a file for: the baseline of its scope (baseline.h).  A helper that an agent starts to write, in a
- * sandbox say, has read nothing itself: it knows what any process of its agent knew when that started it.
+ * sandbox say, has nothing to go by itself: it knows what any process of its agent knew when that started it.  What such a
+ * helper only reads itself counts where none of these has anything, or when the helper is 10 s old.
  *
  * Lock-free and async-signal-safe.  For helpers it inspects /proc.
  */

@@ -353,7 +353,7 @@ struct baseline_slot {
 		recent; /* read since; becomes known when the first of those reads is old enough */
 	uint64_t known_ns;
 	uint64_t recent_ns; /* of the first read of that version; 0: there is none */
-	uint64_t last_ns;   /* of the last change of this slot */
+	uint64_t last_ns;   /* of the last change of this slot, or read of the file */
 	uint64_t is_given; /* 1: `known` was given or made, 0: it was read, and nothing else is known */
 };
 

@@ -202,6 +202,44 @@ Test(baseline, the_read_before_a_helper_starts_does_not_launder)
 	cr_assert(baseline_is(&world.segment, other, key, clock_now_ns, &V1));
 }
 
+/* A worker that was started right after a read, and stays: the agent has read the file again since. */
+Test(baseline, what_is_read_again_after_a_helper_began_counts)
+{
+	struct version version;
+	uint64_t began_ns;
+
+	given(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	read_it(scope, &V2);
+	began_ns = clock_now_ns + 100 * MS;
+	clock_now_ns += 2900 * MS;
+	cr_assert(!baseline_is(&world.segment, scope, key, began_ns, &V2));
+	read_it(scope, &V2);
+	clock_now_ns += 5 * MS;
+	cr_assert(baseline_before(&world.segment, scope, key, began_ns, &version));
+	cr_assert(version_equal(&version, &V2));
+	/* Not what it read for the first time. */
+	read_it(scope, &V3);
+	clock_now_ns += 5 * MS;
+	cr_assert(!baseline_is(&world.segment, scope, key, began_ns, &V3));
+}
+
+Test(baseline, given_is_not_read)
+{
+	cr_assert(!baseline_is_given(&world.segment, scope, key));
+	read_it(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	cr_assert(!baseline_is_given(&world.segment, scope, key));
+	given(scope, &V1);
+	cr_assert(baseline_is_given(&world.segment, scope, key));
+	read_it(scope, &V2);
+	cr_assert(baseline_is_given(&world.segment, scope, key));
+	clock_now_ns += 1000 * MS;
+	cr_assert(!baseline_is_given(&world.segment, scope, key), "what it read itself is newer");
+	baseline_forget(&world.segment, scope, key);
+	cr_assert(!baseline_is_given(&world.segment, scope, key));
+}
+
 Test(baseline, the_only_read_is_known_though_it_is_young)
 {
 	read_it(scope, &V1);
