@@ -53,6 +53,11 @@ static bool is_own(const struct git_locks *locks, int directory, const char *nam
 {
 	char text[GIT_LOCK_OWNER_BYTES];
 	size_t length = strlen(locks->owner);
+	struct pack_state state;
+
+	/* A device may do something when it is opened. */
+	if (place_inspect(directory, name, &state) < 0 || !S_ISREG(state.mode))
+		return false;
 	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
@@ -430,30 +435,50 @@ void git_locks_init(const char *undo, struct git_locks *ret_locks)
 	(void)snprintf(ret_locks->owner, sizeof(ret_locks->owner), "seen undo %s\n", undo);
 }
 
-void git_locks_find_left(int directory, struct git_locks *locks)
+void git_locks_find_left(int directory, bool writes, struct git_locks *locks)
 {
-	locks->directory = directory;
+	locks->directory = writes ? directory : -1;
 	lock_list_read(directory, &locks->left);
+}
+
+/* A link is the undo's by the text that it noted: another's with that name is none. */
+static bool remove_one(const struct git_locks *locks, const struct lock_made *lock, int directory,
+		       const char *name)
+{
+	char text[HG_LOCK_BYTES];
+
+	if (!lock->text[0])
+		return is_own(locks, directory, name) && unlinkat(directory, name, 0) == 0;
+	ssize_t length = readlinkat(directory, name, text, sizeof(text) - 1);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	return strcmp(text, lock->text) == 0 && break_link(locks, lock->path, directory, name);
 }
 
 size_t git_locks_remove_left(struct git_locks *locks)
 {
 	struct places places;
+	struct pack_state state;
 	const char *name;
-	int directory, error = locks->left.count ? places_open(&places) : -ENOENT;
-	size_t removed = 0;
+	bool is_asked = locks->directory >= 0 && locks->left.count;
+	int directory, error = is_asked ? places_open(&places) : -ENOENT;
+	size_t removed = 0, stay = 0;
 
-	for (size_t i = 0; i < locks->left.count && error == 0; i++) {
-		const char *path = locks->left.locks[i].path;
-		if (holds(locks, path) || place_of(&places, path, &directory, &name) < 0)
+	if (error < 0)
+		return 0;
+	for (size_t i = 0; i < locks->left.count; i++) {
+		const struct lock_made lock = locks->left.locks[i];
+		if (holds(locks, lock.path) || place_state(&places, lock.path, &state) == -ENOENT)
 			continue;
-		removed += is_own(locks, directory, name)
-				   ? unlinkat(directory, name, 0) == 0
-				   : break_link(locks, path, directory, name);
+		if (place_of(&places, lock.path, &directory, &name) == 0 &&
+		    remove_one(locks, &lock, directory, name))
+			removed++;
+		else
+			locks->left.locks[stay++] = lock;
 	}
-	if (error == 0)
-		places_close(&places);
-	lock_list_free(&locks->left);
+	places_close(&places);
+	locks->left.count = stay;
 	return removed;
 }
 
@@ -484,15 +509,17 @@ void git_locks_release(struct git_locks *locks)
 	struct places places;
 	const char *name;
 	int directory, error = locks->count ? places_open(&places) : -ENOENT;
+	size_t stay = locks->left.count;
 
 	for (size_t i = 0; i < locks->count; i++) {
-		if (error == 0 && place_of(&places, locks->paths[i], &directory, &name) == 0)
-			(void)unlinkat(directory, name, 0);
+		int reached = error ? error : place_of(&places, locks->paths[i], &directory, &name);
+		if (reached != 0 || (unlinkat(directory, name, 0) < 0 && errno != ENOENT))
+			stay++;
 		free(locks->paths[i]);
 	}
 	if (error == 0)
 		places_close(&places);
-	if (locks->directory >= 0 && !locks->left.count)
+	if (locks->directory >= 0 && !stay)
 		lock_list_remove(locks->directory);
 	lock_list_free(&locks->left);
 	free(locks->paths);

@@ -32,10 +32,12 @@ struct git_locks {
 void git_locks_init(const char *undo, struct git_locks *ret_locks);
 
 /* git_locks_find_left(): finds those of undos that were killed: `left`.  No other undo of the session is at work.
- * git_locks_remove_left(): removes those that are there yet, and are not held; how many.
+ * git_locks_remove_left(): removes those that are there yet, and are not held; how many.  What cannot be removed, or
+ * is another program's by now, stays in `left`, and on the list.
  *
- * directory: descriptor of the session's undo records; borrowed until the locks are released. */
-void git_locks_find_left(int directory, struct git_locks *locks);
+ * directory: descriptor of the session's undo records; borrowed until the locks are released.  writes: false: a plan is
+ * only shown: nothing is removed, and the list stays as it is. */
+void git_locks_find_left(int directory, bool writes, struct git_locks *locks);
 size_t git_locks_remove_left(struct git_locks *locks);
 
 /* git_locks_acquire(): makes the lock files; takes over those of an undo that was killed, and waits a while for

@@ -14,6 +14,35 @@ static const char NAME[] = "locks"; /* a path and a text for each, both ended by
 
 enum { LIST_BYTES_MAX = 1 << 24 };
 
+static bool ends_with(const char *path, const char *end)
+{
+	size_t length = strlen(path), bytes = strlen(end);
+
+	return length > bytes && strcmp(path + length - bytes, end) == 0;
+}
+
+/* HOST:PID, or HOST/NAMESPACE:PID, as hg writes it. */
+static bool is_holder(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+
+	return colon && colon > text && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+}
+
+/* Is it one that an undo makes?  By anything else in a list nothing may be removed. */
+static bool is_lock(const char *path, const char *text)
+{
+	static const char *const FILES[] = { "/HEAD.lock", "/index.lock", "/packed-refs.lock" };
+	static const char *const LINKS[] = { "/.hg/wlock", "/.hg/store/lock" };
+	bool is = false;
+
+	for (size_t i = 0; !text[0] && i < sizeof(FILES) / sizeof(*FILES); i++)
+		is = is || ends_with(path, FILES[i]);
+	for (size_t i = 0; is_holder(text) && i < sizeof(LINKS) / sizeof(*LINKS); i++)
+		is = is || ends_with(path, LINKS[i]);
+	return is && path[0] == '/';
+}
+
 /* What a kill left of the last one is passed over. */
 static void parse(struct lock_list *list, size_t size)
 {
@@ -28,7 +57,7 @@ static void parse(struct lock_list *list, size_t size)
 		if (!more)
 			return;
 		list->locks = more;
-		if (path[0] == '/')
+		if (is_lock(path, text))
 			more[list->count++] = (struct lock_made){ path, text };
 	}
 }
@@ -59,17 +88,27 @@ void lock_list_free(struct lock_list *list)
 
 void lock_list_add(int directory, const char *path, const char *text)
 {
-	int fd = openat(directory, NAME, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+	int fd = openat(directory, NAME,
+			O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+				O_CLOEXEC,
 			0600);
 	const struct iovec pieces[] = {
 		{ (void *)(uintptr_t)path, strlen(path) + 1 },
 		{ (void *)(uintptr_t)text, strlen(text) + 1 },
 	};
 
+	struct stat before;
+
 	if (fd < 0)
 		return;
-	ssize_t wrote = writev(fd, pieces, sizeof(pieces) / sizeof(pieces[0]));
-	(void)wrote;
+	if (fstat(fd, &before) == 0 && S_ISREG(before.st_mode)) {
+		ssize_t wrote = writev(fd, pieces, sizeof(pieces) / sizeof(pieces[0]));
+		/* Behind a part of one the next would be read as its rest. */
+		int cut = wrote < (ssize_t)(pieces[0].iov_len + pieces[1].iov_len)
+				  ? ftruncate(fd, before.st_size)
+				  : 0;
+		(void)cut;
+	}
 	(void)close(fd);
 }
 

@@ -18,7 +18,7 @@ struct lock_list {
 	char *bytes; /* of their texts */
 };
 
-/* lock_list_read(): what a list has; nothing where there is none, or no memory.
+/* lock_list_read(): what a list has of locks by name and text; nothing where there is none, or no memory.
  *
  * directory: descriptor of the session's undo records.  ret_list: lock_list_free() it. */
 void lock_list_read(int directory, struct lock_list *ret_list);

@@ -497,8 +497,8 @@ static int read_and_act(struct undo_run *run)
 		code = check_running(run);
 	if (code != EXIT_CODE_OK)
 		return code;
-	if (!run->request->dry_run && run->directory >= 0)
-		git_locks_find_left(run->directory, &run->locks);
+	if (run->directory >= 0)
+		git_locks_find_left(run->directory, !run->request->dry_run, &run->locks);
 	undo_session_mark(&run->session);
 	uint64_t lost = undo_session_lost(&run->session.session);
 	int error = tree_records_read(run->session.undo, &run->records);
@@ -556,6 +556,7 @@ int undo_run_show(const struct undo_session *session, const struct undo_request 
 	git_locks_init(session->undo, &run->locks);
 	int error = session_open_directory(AT_FDCWD, session->undo, &run->directory);
 	if (error == 0) {
+		git_locks_find_left(run->directory, false, &run->locks);
 		error = show_plan(run, file, ret_planned);
 		close_run(run);
 	}

@@ -12,9 +12,9 @@
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
-enum { ANCESTORS_MAX = 64, PAUSE_NS = 10000000, PAUSES_MAX = 200 };
+enum { ANCESTORS_MAX = 64, PAUSE_NS = 10000000, PAUSE_NS_MAX = 100000000 };
 
-static const uint64_t FORK_NS = 1000000000, PROGRAM_NS = 200000000;
+static const uint64_t YOUNG_NS = 1000000000, WAIT_NS = 1000000000;
 
 static const struct step *find(const struct undo_session *session)
 {
@@ -31,14 +31,13 @@ static const struct step *find(const struct undo_session *session)
 	return found;
 }
 
-/* A copy is on record as soon as it runs; a program, when it has been loaded, or never: it is not observed. */
-static bool is_young(uint32_t pid)
+/* A copy is on record as soon as it runs; a program, when it has been loaded, or never: it is not observed.  A process
+ * began when it was forked; when its program did is not known. */
+static bool is_young(const struct undo_session *session, uint32_t pid)
 {
-	struct kernel_status status;
-	uint64_t now_ns = sys_boottime_ns();
+	uint64_t start_ns;
 
-	return kernel_status_of(pid, &status) &&
-	       now_ns < status.start_ns + (status.is_fork ? FORK_NS : PROGRAM_NS);
+	return process_start(pid, &start_ns) && session->read_ns < start_ns + YOUNG_NS;
 }
 
 /* Is it this process, or above it? */
@@ -63,7 +62,7 @@ static bool any_begins(const struct undo_session *session)
 
 	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		found = pid && is_young(pid) && !steps_has_process(&session->steps, pid) &&
+		found = pid && is_young(session, pid) && !steps_has_process(&session->steps, pid) &&
 			!is_above(pid) && session_is_named_by(&session->session, pid);
 	}
 	if (directory)
@@ -71,14 +70,25 @@ static bool any_begins(const struct undo_session *session)
 	return found;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The pauses grow: to read a long journal takes its time, too. */
 int undo_running(struct undo_session *session, const struct step **ret_step)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const uint64_t end_ns = now_ns() + WAIT_NS;
 	int error = 0;
 
 	*ret_step = find(session);
-	for (int i = 0; !*ret_step && error == 0 && i < PAUSES_MAX && any_begins(session); i++) {
+	while (!*ret_step && error == 0 && now_ns() < end_ns && any_begins(session)) {
 		(void)nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec * 2 < PAUSE_NS_MAX ? pause.tv_nsec * 2 : PAUSE_NS_MAX;
 		error = undo_session_read_again(session);
 		*ret_step = error == 0 ? find(session) : NULL;
 	}

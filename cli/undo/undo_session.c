@@ -15,6 +15,7 @@
 #include "cli/session/session_life.h"
 #include "cli/session/session_word.h"
 #include "tracker/content/pack_write.h"
+#include "tracker/sys/sys.h"
 
 /* The directory that holds the journal, or would. */
 static int set_directory(struct undo_session *session, const char *file)
@@ -113,6 +114,7 @@ int undo_session_find_records(const struct config *config, const char *name,
 	int code = find(config, name, ret_session);
 	if (code != EXIT_CODE_OK)
 		return code;
+	ret_session->read_ns = sys_boottime_ns();
 	ret_session->steps_error = steps_read(ret_session->journal, ret_session->undo,
 					      &ret_session->steps);
 	if (ret_session->steps_error < 0) {
@@ -141,6 +143,7 @@ int undo_session_find(const struct config *config, const char *name,
 int undo_session_read_again(struct undo_session *session)
 {
 	steps_free(&session->steps);
+	session->read_ns = sys_boottime_ns();
 	session->steps_error = steps_read(session->journal, session->undo, &session->steps);
 	return session->steps_error;
 }

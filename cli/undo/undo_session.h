@@ -18,7 +18,8 @@ struct undo_session {
 	char undo[SEGMENT_PATH_BYTES];      /* likewise; the directory of undo records */
 	char workspace[SEGMENT_PATH_BYTES]; /* absolute */
 	struct steps steps;
-	int steps_error; /* the journal could not be read: negative errno; then there are none */
+	uint64_t read_ns; /* before they were read; sys_boottime_ns() */
+	int steps_error;  /* the journal could not be read: negative errno; then there are none */
 };
 
 /* undo_session_find(): finds it as session_find() does, and reads its steps.

@@ -280,6 +280,92 @@ class OtherLocks(GitCase):
         self.seen(0, "undo", "--all")
         self.assertEqual(self.git(self.FILES), before)
 
+    # ---- the list of those that an undo made ----
+
+    ELSEWHERE = "elsewhere/f00:5"
+
+    @property
+    def list(self):
+        return os.path.join(self.session.directory, ".local/state/seen", self.session.name, "undo/locks")
+
+    def note(self, *locks):
+        with open(self.list, "wb") as file:
+            file.write(b"".join(b"%s\0%s\0" % (os.fsencode(path), os.fsencode(text)) for path, text in locks))
+
+    def change(self):
+        before = self.prepare()
+        self.run_steps("echo 2 | tee .hg/dirstate .hg/store/a")
+        return before
+
+    def test_by_the_list_nothing_goes_but_locks_of_an_undo(self):
+        self.change()
+        elsewhere = os.path.join(self.session.directory, "precious")
+        links = {elsewhere: "target", elsewhere + "2": self.ELSEWHERE, self.session.path(".hg/wlock"): "target"}
+        for path, text in links.items():
+            os.symlink(text, path)
+        files = [self.session.path(name) for name in ("HEAD.lock", "a.lock", "fifo.lock/index.lock")]
+        os.mkdir(os.path.dirname(files[2]))
+        for path in files[:2]:
+            with open(path, "w") as file:
+                file.write("seen undo %s\n" % (os.path.dirname(self.list) if path.endswith("a.lock") else "elsewhere"))
+        os.mkfifo(files[2])
+        self.note(*links.items(), *((path, "") for path in files))
+        self.seen(1, "undo", "--continue")
+        self.assertEqual({path: os.readlink(path) for path in links if os.path.islink(path)}, links)
+        self.assertEqual([path for path in files if os.path.lexists(path)], files)
+
+    def test_a_lock_that_cannot_be_removed_stays_on_the_list(self):
+        self.change()
+        lock, guard = (self.session.path(".hg/" + name) for name in ("wlock", "wlock.break"))
+        os.symlink(self.ELSEWHERE, lock)
+        os.symlink(self.holder(os.getpid()), guard)
+        self.note((lock, self.ELSEWHERE))
+        self.assertNotIn("removed", self.seen(1, "undo", "--continue"))
+        os.unlink(guard)
+        self.assertIn("removed 1 lock file of an undo", self.seen(1, "undo", "--continue"))
+        self.assertEqual((os.path.lexists(lock), os.path.exists(self.list)), (False, False))
+
+    def test_the_lock_of_hg_itself_is_no_undo_s(self):
+        self.change()
+        lock, ended = self.session.path(".hg/wlock"), subprocess.Popen(["true"])
+        ended.wait()
+        os.symlink(self.holder(ended.pid), lock)
+        self.note((lock, self.ELSEWHERE))
+        self.assertNotIn("removed", self.seen(1, "undo", "--continue"))
+        self.assertEqual(os.readlink(lock), self.holder(ended.pid))
+
+    def test_what_is_no_list_is_not_written_to(self):
+        before = self.change()
+        os.mkfifo(self.list)
+        self.seen(0, "undo", "--all")
+        self.assertEqual(self.git(self.FILES), before)
+
+    def test_a_part_of_a_lock_does_not_stay_on_the_list(self):
+        """The disk is full; the next one follows."""
+        self.change()
+        other = self.session.path("HEAD.lock")
+        with open(other, "w"):
+            pass
+        self.note(*[("x", "")] * 100000, (other, ""))
+        size = os.stat(self.list).st_size
+        result = subprocess.run(["prlimit", "--fsize=%d" % (size + 20), SEEN, "undo", "--all", "--session", self.session.name],
+                                cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        self.assertEqual((result.returncode, result.stderr, os.stat(self.list).st_size), (0, b"", size))
+
+    def test_a_plan_that_is_shown_is_the_one_that_is_done(self):
+        """The lock that an undo left, where the host had another name, is taken for its own."""
+        before = self.change()
+        lock = self.session.path(".hg/wlock")
+        os.symlink(self.ELSEWHERE, lock)
+        self.note((lock, self.ELSEWHERE))
+        shown = self.session.seen("undo", "--all", "--dry-run", "--session", self.session.name).stdout.decode()
+        self.assertEqual((os.readlink(lock), os.path.exists(self.list)), (self.ELSEWHERE, True))
+        done = self.session.seen("undo", "--all", "--session", self.session.name).stdout.decode()
+        self.assertEqual([line.replace("would ", "") for line in shown.splitlines()[:-1]],
+                         [line.replace("restored", "restore") for line in done.splitlines()[:-1]])
+        self.assertIn(".hg/dirstate", shown)
+        self.assertEqual(self.git(self.FILES), before)
+
 
 if __name__ == "__main__":
     unittest.main()
