@@ -67,7 +67,7 @@ struct hook_members {
 	const char *transcript; /* a path */
 	const char *sub_agent;  /* whose conversation it is instead, where that is set */
 	const char *source;     /* HOOK_START: why: "startup", "resume", "clear", "compact" */
-	/* HOOK_START, "resume": an object; its names are the ids of the calls whose results it has. */
+	/* HOOK_START, "resume": an object: the lengths of the results that it has, by ids of calls. */
 	const char *results;
 	const char *prompt, *words; /* the id of a prompt, and its words */
 	const char *call, *tool, *tool_input, *tool_output;
@@ -98,8 +98,9 @@ struct hook_adapter {
 	bool is_cut;
 	/* Its hook is not told which of the agent's conversations a tool call is of. */
 	bool hides_sub_agents;
-	/* Its hook reports each conversation that begins or goes back, and each sub-agent, before that
-	 * calls a tool: no transcript has to show first whose turn it is. */
+	/* Its hook reports each conversation that begins, goes back, or goes on after another one, and
+	 * each turn that begins beside another's, before that calls a tool: no transcript has to show
+	 * first whose turn it is. */
 	bool reports_conversations;
 	/* Names of instruction files that it gives to the model by itself; ended by NULL. */
 	const char *const *instructions;

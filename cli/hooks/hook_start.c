@@ -12,7 +12,10 @@
 #include "cli/hooks/hook_resume.h"
 #include "cli/hooks/hook_undone.h"
 
-enum { TEXT_MAX = 10000 };
+enum {
+	TEXT_MAX = 10000,
+	BLANKS = 2, /* at the end, that may have been taken off a result */
+};
 
 static bool is_source(const struct hook_input *input, const char *source)
 {
@@ -33,13 +36,24 @@ static void write_all(const struct hook_agent *agent, const struct hook_input *i
 		hook_history_write(agent, input, record, room - (size_t)ftell(out), out);
 }
 
+/* Has the conversation a result that may hold what the file's record says?  Ids may be numbers, which
+ * another branch has, too; a whole file is no longer than its result. */
+static bool has_result(const struct hook_input *input, const struct hook_record_file *file)
+{
+	const json_t *length = json_object_get(input->results, file->call);
+
+	return json_is_integer(length) &&
+	       (!file->is_whole ||
+		(uint64_t)json_integer_value(length) + BLANKS >= file->version.size_bytes);
+}
+
 /* Has the conversation what its record says that it was given?  An agent may keep another one, or another
  * branch of it, by the same name. */
 static bool has_results(const struct hook_input *input, const struct hook_record *record)
 {
 	for (size_t i = 0; json_is_object(input->results) && i < record->count; i++) {
 		const struct hook_record_file *file = &record->files[i];
-		if (file->call && !file->is_past && !json_object_get(input->results, file->call))
+		if (file->call && !file->is_past && !has_result(input, file))
 			return false;
 	}
 	return true;
@@ -55,7 +69,12 @@ static bool read_record(const struct hook_agent *agent, const struct hook_input 
 		return is_read;
 	hook_record_rewind(agent, input);
 	hook_record_free(ret_record);
-	return hook_record_read(agent, input, ret_record);
+	is_read = hook_record_read(agent, input, ret_record);
+	/* On a full disk nothing was noted. */
+	if (!is_read || has_results(input, ret_record))
+		return is_read;
+	hook_record_free(ret_record);
+	return false;
 }
 
 json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_input *input)

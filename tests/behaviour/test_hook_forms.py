@@ -124,7 +124,7 @@ starts("{agent}", "resume"); tells("{agent}"); out.append(event("{agent}", "PreT
             with open(self.work / "a", "a") as file:
                 file.write("external\n")
             (prompt, refused) = self.play(f"""
-starts("cline", "resume", results={{"{result}": 9}}); out.clear(); tells("cline"); out.append(event("cline", "PreToolUse", tool_name="editor", tool_input={{"path": "a"}}))
+starts("cline", "resume", results={{"{result}": 9000}}); out.clear(); tells("cline"); out.append(event("cline", "PreToolUse", tool_name="editor", tool_input={{"path": "a"}}))
 """, "--session", name + "-later")
             knows = name == "it"
             self.assertEqual(prompt, "changed since you read them: a" if knows else None, name)

@@ -3,6 +3,7 @@ import json
 import os
 import unittest
 
+from driver import SEEN
 from test_hook_answers import Answers
 from test_hook_prompts import HEAD
 
@@ -154,6 +155,47 @@ class Resumed(Starts):
         path = self.transcript(("t", self.numbered))
         self.assertEqual(self.start(f'start("resume", "c2", transcript_path={path!r})\nreads("a", conversation="c2")\nstart("startup", transcript_path={path!r})\nreads("a")', "--session", "t"),
                          ["same", "same"])
+
+
+class Branches(Starts):
+    """cline tells which results a conversation has that is resumed: what another branch of it was given counts for nothing."""
+
+    def resume(self, results, full=False):
+        """Is an edit over another program's change refused, of what the first run had read?"""
+        script = r'''
+def ask(event, full=False, **more):
+    words = ["%s", "answer", "hook", "cline"]
+    if full: # nothing can be noted
+        (record,) = os.scandir("%s/.local/state/seen/.conversations")
+        os.chmod(record.path, 0o400)
+        if os.geteuid() == 0: words = ["setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override", *words]
+    done = subprocess.run(words, input=json.dumps({"session_id": "c1", "hook_event_name": event, "cwd": os.getcwd(), **more}).encode(), stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout or "{}")
+''' % (SEEN, self.home)
+        self.play(START + script + '''
+write("a", 50); ask("SessionStart", source="startup")
+ask("PostToolUse", tool_name="read_files", tool_use_id="call_0", tool_input={"path": "a"},
+    tool_response="\\n".join("%d | %s" % (i, line) for i, line in enumerate(open("a").read().splitlines(), 1)))
+''')
+        (refused,) = self.play(START + script + f'''
+outside("a", "more\\n"); ask("SessionStart", {full}, source="resume", results={results})
+out.append("refuse" in ask("PreToolUse", tool_name="editor", tool_use_id="call_1", tool_input={{"path": "a"}}))
+''', "--session", "t")
+        return refused
+
+    def test_same_branch(self):
+        self.assertTrue(self.resume({"call_0": 2500}))
+
+    def test_other_branch(self):
+        self.assertFalse(self.resume({"call_9": 2500}))
+
+    def test_numbered_calls(self):
+        """The other branch has a call of the same id, whose result is shorter than the file."""
+        self.assertFalse(self.resume({"call_0": 100}))
+
+    def test_full(self):
+        """Nor where that cannot be noted, as on a full disk."""
+        self.assertFalse(self.resume({"call_9": 2500}, full=True))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ function resultsOf(messages) {
 	for (const message of messages ?? [])
 		for (const part of Array.isArray(message?.content) ? message.content : [])
 			if (part?.type === "tool-result")
-				found.set(part.toolCallId, JSON.stringify(part.output ?? null).length);
+				found.set(part.toolCallId, Buffer.byteLength(JSON.stringify(part.output ?? null)));
 	return found;
 }
 

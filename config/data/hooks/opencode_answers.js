@@ -16,7 +16,10 @@ const added = new Map(); // by call: what its result is to say besides
 const news = new Map(); // by conversation: for its model, with the next prompt, or behind the next result
 const begun = new Set(); // conversations
 const prompts = new Map(); // by conversation: the message that began the turn
-const subAgents = new Set();
+const children = new Set(); // conversations of sub-agents
+const working = new Set(); // conversations whose turn has not ended
+const subAgents = new Set(); // and those that began beside another's: sub-agents, and what is at work in the same server
+let asking; // the conversation that was asked for last
 let others = true; // plugins that may change what a tool gives: in doubt there are
 
 // Another plugin changes no output for certain where its one file names nothing that could.
@@ -31,10 +34,12 @@ function mayChange(plugin) {
 }
 
 function ask(event, of, directory, session, more) {
+	if (asking !== undefined && asking !== session) forget("Rewind"); // what commands gave is another conversation's
+	asking = session;
 	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
 	try {
 		asked.add(of);
-		const input = JSON.stringify({ hook_event_name: event, session_id: session, agent_id: subAgents.has(session) ? session : undefined,
+		const input = JSON.stringify({ hook_event_name: event, session_id: session, agent_id: children.has(session) ? session : undefined,
 			prompt_id: prompts.get(session), cwd: directory, others, ...more });
 		const done = spawnSync("sh", ["-c", "exec seen answer hook opencode"], {
 			input, stdio: ["pipe", "pipe", "ignore"], timeout: 10000, maxBuffer: 1 << 26,
@@ -53,6 +58,13 @@ function begin(event, of, directory, session, source) {
 	if (add) news.set(session, add);
 }
 
+// Until it ends, nothing tells whose commands are whose.
+function beginBeside(session) {
+	if (subAgents.has(session)) return;
+	subAgents.add(session);
+	forget("SubagentStart");
+}
+
 function takeNews(session, ...more) {
 	const text = [news.get(session), ...more].filter(Boolean).join("\n\n");
 	news.delete(session);
@@ -67,15 +79,16 @@ export const SeenHooks = async ({ directory }) => ({
 		const session = event.properties?.info ?? {};
 		const id = event.properties?.sessionID;
 		if (event.type === "session.created" && session.parentID) {
-			subAgents.add(session.id);
+			children.add(session.id);
 			begun.add(session.id);
-			forget("SubagentStart");
+			beginBeside(session.id);
 		} else if (event.type === "session.created") {
 			begin("SessionStart", event, directory, session.id, "startup");
 		} else if (event.type === "session.updated" && session.revert) {
 			begin("Rewind", event, directory, session.id);
-		} else if ((event.type === "session.idle" || event.type === "session.error") && subAgents.delete(id)) {
-			forget("SubagentStop");
+		} else if (event.type === "session.idle" || event.type === "session.error") {
+			working.delete(id);
+			if (subAgents.delete(id)) forget("SubagentStop");
 		} else if (event.type === "session.compacted") {
 			begin("SessionStart", event, directory, id, "compact");
 		} else if (event.type === "message.part.updated" && event.properties.part?.state?.time?.compacted) {
@@ -85,6 +98,9 @@ export const SeenHooks = async ({ directory }) => ({
 	"chat.message": async (input, output) => {
 		const { sessionID } = input, messageID = output.message?.id, parts = output.parts ?? [];
 		prompts.set(sessionID, messageID);
+		// A sub-agent that goes on is not created again.
+		if (children.has(sessionID) || [...working].some((other) => other !== sessionID)) beginBeside(sessionID);
+		working.add(sessionID);
 		if (!begun.has(sessionID)) begin("SessionStart", input, directory, sessionID, "resume"); // one of another run
 		const words = parts.map((part) => (part.type === "text" && !part.synthetic ? part.text : "")).join("");
 		const text = takeNews(sessionID, ask("UserPromptSubmit", output, directory, sessionID, { prompt: words }).add);
@@ -102,7 +118,8 @@ export const SeenHooks = async ({ directory }) => ({
 	"tool.execute.after": async (input, output) => {
 		const text = typeof output?.output === "string" ? output.output : undefined;
 		const failed = input.tool === "bash" && output?.metadata?.exit;
-		const isWhole = input.tool !== "bash" || output?.metadata?.truncated === false; // what a command printed
+		// What a command printed. One that was interrupted has no status, and the model may be given another text.
+		const isWhole = input.tool !== "bash" || (output?.metadata?.truncated === false && Number.isInteger(output.metadata.exit));
 		const answer = ask(failed ? "PostToolUseFailure" : "PostToolUse", output, directory, input.sessionID, {
 			tool_name: input.tool, tool_use_id: input.callID, tool_input: input.args,
 			tool_response: isWhole && ["read", "grep", "glob", "list", "bash"].includes(input.tool) ? text : undefined,
