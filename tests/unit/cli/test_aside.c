@@ -12,12 +12,12 @@
 enum { NOBODY = 65534, WAIT_MS = 30000 };
 
 /* What the process that does the work tells. */
-struct told {
+struct outcome {
 	pid_t worker, parent;
 	bool left, done;
 };
 
-static struct told *told;
+static struct outcome *outcome;
 static bool is_last;
 
 /* The process between has no other one to be had: root has no such limit. */
@@ -33,12 +33,12 @@ static void be_the_last(void)
 
 static void leave(void *data)
 {
-	((struct told *)data)->left = true;
+	((struct outcome *)data)->left = true;
 }
 
 static void work(void *data)
 {
-	struct told *mine = data;
+	struct outcome *mine = data;
 
 	mine->worker = getpid();
 	mine->parent = getppid();
@@ -47,25 +47,27 @@ static void work(void *data)
 
 static void do_aside(void)
 {
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	must(told != MAP_FAILED);
+	outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	must(outcome != MAP_FAILED);
 	must(pthread_atfork(NULL, NULL, be_the_last) == 0);
-	cr_assert(aside(leave, work, told));
-	for (unsigned ms = 0; ms < WAIT_MS && !__atomic_load_n(&told->done, __ATOMIC_ACQUIRE); ms++)
+	cr_assert(aside(leave, work, outcome));
+	for (unsigned ms = 0; ms < WAIT_MS && !__atomic_load_n(&outcome->done, __ATOMIC_ACQUIRE);
+	     ms++)
 		must(usleep(1000) == 0);
-	cr_assert(told->done, "it is not done");
+	cr_assert(outcome->done, "it is not done");
 }
 
 Test(aside, no_process_waits_for_what_does_it, .timeout = 60)
 {
 	do_aside();
-	cr_assert_neq(waitpid(told->worker, NULL, 0), told->worker);
+	cr_assert_neq(waitpid(outcome->worker, NULL, 0), outcome->worker);
 }
 
 Test(aside, done_by_the_process_between_where_there_is_no_other, .timeout = 60)
 {
 	is_last = true;
 	do_aside();
-	cr_assert_eq(told->parent, getpid());
-	cr_assert_eq(waitpid(told->worker, NULL, 0), told->worker);
+	cr_assert_eq(outcome->parent, getpid());
+	cr_assert_eq(waitpid(outcome->worker, NULL, 0), outcome->worker);
 }
