@@ -391,7 +391,9 @@ static void judge_staying(struct making *making, size_t index)
 	if (!unit || *fate == FATE_APART)
 		return;
 	if (class == GIT_OBJECT && !unit->is_made)
-		*fate = is_made ? FATE_ALREADY : (unsigned char)fate_of_object(making, index);
+		*fate = is_made && !change->moved_from
+				? FATE_ALREADY
+				: (unsigned char)fate_of_object(making, index);
 	if (class == GIT_LOCK && change->left == TREE_CHANGED_SINCE && *fate != FATE_ALREADY)
 		*fate = unit->is_other && change->after.exists ? FATE_LEFT + SCHEDULE_EXTERNAL
 							       : FATE_APART;

@@ -163,6 +163,14 @@ class ByItself(GitCase):
         self.seen(0, "redo")
         self.assertFalse(os.path.exists(self.session.path("k")))
 
+    def test_an_object_that_was_moved_out_is_moved_again_by_a_redo(self):
+        self.run_steps("mv $(ls -d .git/objects/??/* | head -1) stolen")
+        stolen = self.session.read("stolen")
+        self.assertIn(b"`seen redo` takes it back\n", self.undo("--all"))
+        self.assertFalse(os.path.exists(self.session.path("stolen")))
+        self.session.seen("redo", "--session", self.session.name)
+        self.assertEqual(self.session.read("stolen"), stolen)
+
     def test_a_redo_passes_an_undo_that_added_to_a_log_alone(self):
         """Else the undo before is redone or not by the second at which the entries were made."""
         self.run_steps("rm k", "git reflog expire --expire=now --all")
