@@ -50,8 +50,8 @@ static bool is_our_session(const char *value)
  * its thread pointer, which a child between vfork and exec has from its parent: when that child has
  * become another program, the parent's thread may take it again. */
 enum {
-	LARGE_ARRAYS = 11, /* memory of a library counts, too (setrlimit(2), RLIMIT_DATA) */
-	LARGE_VARIABLES = 1000,
+	LARGE_ARRAYS = 12, /* memory of a library counts, too (setrlimit(2), RLIMIT_DATA) */
+	LARGE_VARIABLES = 900,
 };
 
 static struct large {
