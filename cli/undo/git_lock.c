@@ -229,15 +229,24 @@ static bool write_holder(char *ret_text)
 	       snprintf(ret_text, HG_LOCK_BYTES, "%s%ld", host, (long)getpid()) < HG_LOCK_BYTES;
 }
 
+/* Whose lock it is, by its own words.  ret_text: HG_LOCK_BYTES. */
+static bool read_holder(int directory, const char *name, char *ret_text)
+{
+	ssize_t length = readlinkat(directory, name, ret_text, HG_LOCK_BYTES - 1);
+
+	if (length <= 0)
+		return false;
+	ret_text[length] = '\0';
+	return true;
+}
+
 /* Is it of a process of this host that has ended?  hg removes such a lock, too. */
 static bool is_forsaken(int directory, const char *name)
 {
 	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES];
-	ssize_t length = readlinkat(directory, name, text, sizeof(text) - 1);
 
-	if (length <= 0 || !read_host(host, sizeof(host)))
+	if (!read_holder(directory, name, text) || !read_host(host, sizeof(host)))
 		return false;
-	text[length] = '\0';
 	size_t bytes = strlen(host);
 	long pid = strncmp(text, host, bytes) == 0 ? strtol(text + bytes, NULL, 10) : 0;
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
@@ -249,18 +258,21 @@ static bool is_left(const struct git_locks *locks, const char *path, int directo
 		    const char *name)
 {
 	char text[HG_LOCK_BYTES], host[HG_LOCK_BYTES];
-	ssize_t length = locks && locks->left.count
-				 ? readlinkat(directory, name, text, sizeof(text) - 1)
-				 : -1;
 	bool is = false;
 
-	if (length <= 0 || !read_host(host, sizeof(host)))
+	if (!locks || !locks->left.count || !read_holder(directory, name, text) ||
+	    !read_host(host, sizeof(host)))
 		return false;
-	text[length] = '\0';
 	for (size_t i = 0; i < locks->left.count && !is; i++)
 		is = strcmp(locks->left.locks[i].path, path) == 0 &&
 		     strcmp(locks->left.locks[i].text, text) == 0;
 	return is && strncmp(text, host, strlen(host)) != 0;
+}
+
+static bool is_dead(const struct git_locks *locks, const char *path, int directory,
+		    const char *name)
+{
+	return is_forsaken(directory, name) || is_left(locks, path, directory, name);
 }
 
 bool git_locks_has_other(const struct git_locks *locks, const char *path)
@@ -274,15 +286,9 @@ bool git_locks_has_other(const struct git_locks *locks, const char *path)
 		return false;
 	bool is_held = place_of(&places, path, &directory, &name) == 0 &&
 		       place_inspect(directory, name, &state) == 0 &&
-		       !is_forsaken(directory, name) && !is_left(locks, path, directory, name);
+		       !is_dead(locks, path, directory, name);
 	places_close(&places);
 	return is_held;
-}
-
-static bool is_dead(const struct git_locks *locks, const char *path, int directory,
-		    const char *name)
-{
-	return is_forsaken(directory, name) || is_left(locks, path, directory, name);
 }
 
 /* Removes a lock whose process has ended.  hg removes one only while it holds NAME.break, too: else what is
@@ -449,11 +455,8 @@ static bool remove_one(const struct git_locks *locks, const struct lock_made *lo
 
 	if (!lock->text[0])
 		return is_own(locks, directory, name) && unlinkat(directory, name, 0) == 0;
-	ssize_t length = readlinkat(directory, name, text, sizeof(text) - 1);
-	if (length <= 0)
-		return false;
-	text[length] = '\0';
-	return strcmp(text, lock->text) == 0 && break_link(locks, lock->path, directory, name);
+	return read_holder(directory, name, text) && strcmp(text, lock->text) == 0 &&
+	       break_link(locks, lock->path, directory, name);
 }
 
 size_t git_locks_remove_left(struct git_locks *locks)

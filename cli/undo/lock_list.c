@@ -10,16 +10,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "tracker/path/path.h"
+
 static const char NAME[] = "locks"; /* a path and a text for each, both ended by NUL */
 
 enum { LIST_BYTES_MAX = 1 << 24 };
-
-static bool ends_with(const char *path, const char *end)
-{
-	size_t length = strlen(path), bytes = strlen(end);
-
-	return length > bytes && strcmp(path + length - bytes, end) == 0;
-}
 
 /* HOST:PID, or HOST/NAMESPACE:PID, as hg writes it. */
 static bool is_holder(const char *text)
@@ -37,9 +32,9 @@ static bool is_lock(const char *path, const char *text)
 	bool is = false;
 
 	for (size_t i = 0; !text[0] && i < sizeof(FILES) / sizeof(*FILES); i++)
-		is = is || ends_with(path, FILES[i]);
+		is = is || path_ends_with(path, FILES[i]);
 	for (size_t i = 0; is_holder(text) && i < sizeof(LINKS) / sizeof(*LINKS); i++)
-		is = is || ends_with(path, LINKS[i]);
+		is = is || path_ends_with(path, LINKS[i]);
 	return is && path[0] == '/';
 }
 
@@ -96,7 +91,6 @@ void lock_list_add(int directory, const char *path, const char *text)
 		{ (void *)(uintptr_t)path, strlen(path) + 1 },
 		{ (void *)(uintptr_t)text, strlen(text) + 1 },
 	};
-
 	struct stat before;
 
 	if (fd < 0)

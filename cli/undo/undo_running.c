@@ -70,23 +70,16 @@ static bool any_begins(const struct undo_session *session)
 	return found;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* The pauses grow: to read a long journal takes its time, too. */
 int undo_running(struct undo_session *session, const struct step **ret_step)
 {
 	struct timespec pause = { .tv_nsec = PAUSE_NS };
-	const uint64_t end_ns = now_ns() + WAIT_NS;
+	const uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
 	int error = 0;
 
 	*ret_step = find(session);
-	while (!*ret_step && error == 0 && now_ns() < end_ns && any_begins(session)) {
+	while (!*ret_step && error == 0 && sys_clock_ns(CLOCK_MONOTONIC) < end_ns &&
+	       any_begins(session)) {
 		(void)nanosleep(&pause, NULL);
 		pause.tv_nsec = pause.tv_nsec * 2 < PAUSE_NS_MAX ? pause.tv_nsec * 2 : PAUSE_NS_MAX;
 		error = undo_session_read_again(session);

@@ -17,13 +17,7 @@ class External(unittest.TestCase):
     def test_an_edit_right_behind_the_undo_of_its_file(self):
         """The undo's record has what it made, not what an external program wrote until it inspected the file."""
         for edit in (lambda path: self.append(path), lambda path: self.replace(path)):
-            session = Session()
-            self.addCleanup(session.close)
-            session.write("f", b"before\n")
-            agent = session.agent()
-            agent.shell("echo agent >> f")
-            agent.close()
-            path = session.path("f")
+            session, path = self.changed_file()
             self.assertEqual(self.undo_and_edit(session, path, edit), 0)
             edited = session.read("f")
             self.assertIn(b"external", edited)
@@ -61,13 +55,8 @@ class External(unittest.TestCase):
     def test_an_edit_right_behind_a_rename(self):
         """Whether it came before the rename is not known then: the file goes back to the name that it had, edit and all, and is listed."""
         for edit in self.append, self.replace:
-            session = Session()
-            self.addCleanup(session.close)
-            session.write("f", b"before\n")
-            agent = session.agent()
-            agent.shell("mv f moved")
-            agent.close()
-            path, done = session.path("f"), []
+            session, path = self.changed_file("mv f moved")
+            done = []
 
             def act(_):
                 if not done and os.path.exists(path):
@@ -119,14 +108,14 @@ class External(unittest.TestCase):
             self.assertGreater(len(waited), 1, "it could be opened at once")
             self.assertEqual((session.read("f"), session.read("g")), (b"before\nexternal\n",) * 2, errors)
 
-    def changed_file(self, names=1):
+    def changed_file(self, command="echo agent >> f", names=1):
         session = Session()
         self.addCleanup(session.close)
         session.write("f", b"before\n")
         if names > 1:
             os.link(session.path("f"), session.path("g"))
         agent = session.agent()
-        agent.shell("echo agent >> f")
+        agent.shell(command)
         agent.close()
         return session, session.path("f")
 

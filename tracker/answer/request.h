@@ -42,8 +42,8 @@ struct request {
 	/* is_in_process: the agent's own hook tells it, with what the model is given: that is known
 	 * whole */
 	bool is_reported;
-	/* is_reported: the hook names the conversation that asks, and reports each that begins, goes back
-	 * or has a sub-agent work before that asks: SCOPE_MUTE says nothing here */
+	/* is_reported: the hook names the conversation that asks, and reports each that begins, goes back,
+	 * or goes on after or beside another one, before that asks: SCOPE_MUTE says nothing here */
 	bool is_turn_reported;
 	/* is_reported: who asks has the texts that were given, beside the content store */
 	bool has_texts;

@@ -63,12 +63,6 @@ size_t rebuildable_directory(const struct segment *segment, char *path)
 	return 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), bytes = strlen(end);
-	return length > bytes && strcmp(text + length - bytes, end) == 0;
-}
-
 bool rebuildable_is_name(const struct segment *segment, const char *path)
 {
 	const struct settings *settings = segment->settings;
@@ -76,6 +70,6 @@ bool rebuildable_is_name(const struct segment *segment, const char *path)
 
 	if (path_matches_list(segment, settings->undo_exclude, path))
 		return true;
-	return (ends_with(base, ".o") || ends_with(base, ".pyc")) &&
+	return (path_ends_with(base, ".o") || path_ends_with(base, ".pyc")) &&
 	       !path_matches_list(segment, settings->undo_include, path);
 }

@@ -166,3 +166,10 @@ const char *path_below(const char *path, const char *above)
 		       ? path + length
 		       : NULL;
 }
+
+bool path_ends_with(const char *path, const char *end)
+{
+	size_t length = strlen(path), bytes = strlen(end);
+
+	return length > bytes && strcmp(path + length - bytes, end) == 0;
+}

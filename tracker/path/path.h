@@ -15,6 +15,9 @@ const char *path_base(const char *path);
 /* path_below(): what is behind a path above: "" where it is the same; NULL: it is not above. */
 const char *path_below(const char *path, const char *above);
 
+/* path_ends_with(): is there something before that end? */
+bool path_ends_with(const char *path, const char *end);
+
 /* path_normalize(): an absolute path without `.`, `..`, or doubled slashes, by text alone.
  *
  * directory: absolute, for a relative `path`; may be NULL when `path` is absolute.  ret_path:

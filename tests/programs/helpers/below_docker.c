@@ -5,7 +5,7 @@
  * "Seccomp security profiles for Docker"), told by what it does not allow: EPERM; ENOSYS for clone3, and, as runc has it, for
  * all calls that are newer than the profile.
  */
-#include "check.h"
+#include "below_filter.h"
 
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -89,22 +89,7 @@ enum {
 	QUOTACTL_FD = 443,
 	NAMESPACES = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
 		     CLONE_NEWNET | CLONE_NEWCGROUP,
-	LENGTH_MAX = 256,
 };
-
-static struct sock_filter code[LENGTH_MAX];
-static unsigned short length;
-
-static void add(struct sock_filter instruction)
-{
-	CHECK(length < LENGTH_MAX);
-	code[length++] = instruction;
-}
-
-static void load(size_t offset)
-{
-	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
-}
 
 /* Answers where the word that was loaded compares with `value`. */
 static void answer_if(int comparison, uint32_t value, uint32_t answer)
@@ -149,9 +134,7 @@ static void install_profile(void)
 	for (size_t i = 0; i < personalities; i++)
 		answer_if(BPF_JEQ, PERSONALITIES[i], SECCOMP_RET_ALLOW);
 	finish_call(at, refused);
-	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	struct sock_fprog program = { length, code };
-	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	install();
 }
 
 /* Those of a container, as far as this process has them. */
@@ -181,9 +164,6 @@ static void drop_rights(void)
 int main(int argc, char **argv)
 {
 	CHECK(argc > 1);
-	/* As one who may not administrate any more it needs this; a container has it seldom. */
-	if (geteuid() != 0)
-		CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	install_profile();
 	drop_rights();
 	(void)execvp(argv[1], argv + 1);

@@ -5,7 +5,7 @@
  * A feature that is a flag or a command of an older call fails with EINVAL, as in a kernel that does not know it: ERRNO is not asked.  --list:
  * prints their names.
  */
-#include "check.h"
+#include "below_filter.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -31,7 +31,6 @@ enum {
 	LANDLOCK_RESTRICT = 446,
 	FCHMODAT2 = 452,
 	CALLS_MAX = 3,
-	LENGTH_MAX = 256,
 	/* not in the headers of Debian 11 */
 	KILLABLE = 1 << 5,
 	WITH_LISTENER = 1 << 3,
@@ -70,20 +69,6 @@ static const struct feature {
 	{ "inotify", { SYS_inotify_init1, SYS_inotify_add_watch }, -1, 0, false },
 	{ "kcmp", { SYS_kcmp }, -1, 0, false },
 };
-
-static struct sock_filter code[LENGTH_MAX];
-static unsigned short length;
-
-static void add(struct sock_filter instruction)
-{
-	CHECK(length < LENGTH_MAX);
-	code[length++] = instruction;
-}
-
-static void load(size_t offset)
-{
-	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
-}
 
 static void fail_call(int call, int error)
 {
@@ -136,12 +121,8 @@ int main(int argc, char **argv)
 	load(offsetof(struct seccomp_data, nr));
 	for (; at < argc && strcmp(argv[at], "--") != 0; at++)
 		CHECK(fail_feature(argv[at], error));
-	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	CHECK(at + 1 < argc);
-	struct sock_fprog program = { length, code };
-	if (geteuid() != 0)
-		CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	install();
 	(void)execvp(argv[at + 1], argv + at + 1);
 	perror(argv[at + 1]);
 	return 126;
