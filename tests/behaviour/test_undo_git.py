@@ -16,6 +16,7 @@ SEQUENCES = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEQUENCES", "3" if VIA == "pr
 STEPS = 8
 PRUNED = 0.2  # of the sequences
 UNKNOWN = "Not currently on any branch."
+DETACHED = re.compile(r"HEAD detached (at|from) \S+")
 
 
 class Sequence:
@@ -27,6 +28,11 @@ class Sequence:
         self.random = self.maker.random
         self.steps, self.states, self.first_refs = [], [self.state()], self.maker.refs()
         self.problems = []  # that git has behind a person's prune: a commit graph names what is gone
+        self.first_logs, self.expired = self.logs(), set()  # directories whose log of HEAD a person expired, and no step wrote
+
+    def logs(self):
+        """{directory: the log of its HEAD}."""
+        return {directory: self.maker.shell('cat "$(git rev-parse --git-path logs/HEAD)"', directory) for directory in self.maker.directories()}
 
     def state(self):
         """(what git tells, the tree without git's directories)."""
@@ -48,9 +54,13 @@ class Sequence:
         output, files = self.state()
         about = self.about(result)
         before, now = expected[0].splitlines(), output.splitlines()
+        directory = None
         for index, (was, line) in enumerate(zip(before, now)):
-            if was == UNKNOWN and re.fullmatch(r"HEAD detached (at|from) \S+", line):
+            directory = line[2:] if line.startswith("= ") else directory
+            if was == UNKNOWN and DETACHED.fullmatch(line):
                 now[index] = UNKNOWN  # git takes the place from the log, which was expired then; its entries stay since they came back
+            elif DETACHED.fullmatch(was) and line == UNKNOWN and directory in self.expired:
+                now[index] = was  # the session has nothing on record of such a log
         self.check_whole(about)
         differ = [line for line in before if line not in now][:9], [line for line in now if line not in before][:9]
         if differ != ([], []) or before != now:
@@ -73,6 +83,7 @@ class Sequence:
 
     def check_pruned(self):
         """A person prunes: what is gone then is listed before anything is done, and is all that does not come back."""
+        self.expired = {directory for directory, log in self.logs().items() if log == self.first_logs.get(directory)}
         self.maker.prune()
         self.problems = self.maker.problems().splitlines()
         self.test.assertEqual([line for line in self.problems if "commit-graph" not in line and not line.startswith(("error: Could not read", "broken: "))], [])
