@@ -25,6 +25,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/state.h"
 #include "shim/start/request.h"
+#include "tracker/process/capture.h"
 #include "tracker/process/image.h"
 #include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
@@ -149,6 +150,7 @@ void launch_measure(struct launch *ret_launch, struct program_place place, char 
 	ret_launch->large = NULL;
 	ret_launch->file = (struct program_file){ IMAGE_UNKNOWN, false };
 	ret_launch->lacks_library = ret_launch->is_out_of_reach = false;
+	ret_launch->is_kept_from_agent = false;
 	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
@@ -261,6 +263,38 @@ static bool has_library(void)
 	return sys_call6(SYS_faccessat, AT_FDCWD, (long)shim.library, F_OK, 0, 0, 0) >= 0;
 }
 
+/* A program as it was announced.  False where it could not be. */
+static bool read_announced(struct process_ref process, struct process_slot *ret_slot)
+{
+	return process_read(&shim.segment, process.index, ret_slot) &&
+	       ret_slot->serial == process.serial;
+}
+
+/* Does a program show its agent content, while the kernel keeps from it who reads that?  It does in another namespace of
+ * users than the agent's; and numbers of processes mean others in another one of theirs.  becomes: the caller becomes
+ * that program, and has its outputs. */
+static bool is_kept_from_agent(struct process_ref process, bool becomes)
+{
+	struct process_slot slot;
+	char path[PROC_PATH_BYTES];
+	struct stat stat;
+
+	if (!read_announced(process, &slot))
+		return false;
+	const struct context *context = &slot.context;
+	if ((context->role != ROLE_VIEWER && context->role != ROLE_READER) ||
+	    !context->capture_id || !context->anchor_pid || !context->pid_ns)
+		return false;
+	bool is_kept = context->process_ns != context->pid_ns;
+	if (!is_kept) {
+		proc_path(context->anchor_pid, "ns/user", path);
+		int error = sys_stat(path, &stat);
+		is_kept = error == -EACCES || error == -EPERM;
+	}
+	return is_kept &&
+	       (!becomes || capture_is_sink(&shim.segment, SUBJECT_SELF, context->capture_id));
+}
+
 void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 {
 	/* Arguments as the kernel will read them, and their places: a word may lie where nothing
@@ -282,6 +316,8 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 	launch->process = process_announce(&shim.segment, SUBJECT_SELF, &shim.request.context,
 					   shim.process, pid, executable, count ? words : none,
 					   launch->ticket);
+	launch->is_kept_from_agent = !shim.supervised &&
+				     is_kept_from_agent(launch->process, pid != 0);
 	record_exec(launch->place.directory, launch->place.path, joined, used, cut, launch->process,
 		    pid);
 	if (keep_any())
@@ -347,8 +383,8 @@ static bool may_drop(struct process_ref process)
 
 	if (shim.segment.settings->session_privileges == SESSION_PRIVILEGES_DROP)
 		return true;
-	return process_read(&shim.segment, process.index, &slot) && slot.serial == process.serial &&
-	       role_is_of_agent((int)slot.context.role) && slot.context.role != ROLE_SHELL;
+	return read_announced(process, &slot) && role_is_of_agent((int)slot.context.role) &&
+	       slot.context.role != ROLE_SHELL;
 }
 
 static enum mechanism supervise(const struct launch *launch)
@@ -371,7 +407,7 @@ bool launch_wants_supervisor(const struct launch *launch)
 {
 	return launch->announces && !shim.supervised &&
 	       (image_needs_supervisor(launch->file.kind) || launch->file.kind == IMAGE_FOREIGN ||
-		launch->lacks_library || launch->is_out_of_reach);
+		launch->lacks_library || launch->is_out_of_reach || launch->is_kept_from_agent);
 }
 
 void launch_note_spawned(const struct launch *launch)

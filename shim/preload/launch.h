@@ -20,6 +20,7 @@ struct launch {
 	bool lacks_library; /* it would load it, but the loader will not find it (another root) */
 	/* a sandbox hides the session from it, or shows it read-only */
 	bool is_out_of_reach;
+	bool is_kept_from_agent; /* it shows content, and may not ask who reads that: launch_announce() knows */
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;
 	char ticket[TICKET_BYTES];

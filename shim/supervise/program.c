@@ -12,11 +12,13 @@
 #include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
+#include "shim/supervise/rights.h"
 #include "shim/supervise/table.h"
 #include "shim/supervise/viewer.h"
 #include "tracker/content/baseline.h"
 #include "tracker/guard/unreported.h"
 #include "tracker/process/attach.h"
+#include "tracker/process/capture.h"
 #include "tracker/process/hook_command.h"
 #include "tracker/process/identity.h"
 #include "tracker/process/kernel_status.h"
@@ -182,6 +184,17 @@ static bool has_variables(const struct target *target)
 	       (target->start.context.flags & CONTEXT_ROOT) || target->start.announced_elsewhere;
 }
 
+/* What the library of its starter announced: to give it back if the library shows up here too. */
+static void find_announced(const struct segment *segment, struct target *target)
+{
+	struct start *start = &target->start;
+	struct process_slot announced;
+
+	if (!start->announced.serial &&
+	    process_find_announced(segment, target->request.subject, &start->announced, &announced))
+		start->context = announced.context;
+}
+
 /* Takes the program's place in the session. */
 static void join_session(const struct segment *segment, struct target *target)
 {
@@ -190,15 +203,10 @@ static void join_session(const struct segment *segment, struct target *target)
 						  : NULL;
 	const char *scope = environment ? variable(environment, bytes, "SEEN_SCOPE") : NULL;
 	struct start *start = &target->start;
-	struct process_slot announced;
 
 	if (scope && !*scope)
 		scope = NULL;
-	/* What the library of its starter announced: to give it back if the library shows up here
-	 * too. */
-	if (!start->announced.serial &&
-	    process_find_announced(segment, target->request.subject, &start->announced, &announced))
-		start->context = announced.context;
+	find_announced(segment, target);
 	target->process = process_adopt(segment, target->request.subject, start->announced,
 					&target->invocation, scope, &target->request.context);
 	target->scope_id = baseline_scope(&target->request.context, scope);
@@ -338,6 +346,29 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 	target->exec_called = true;
 }
 
+/* Does a program show its agent content, from another user namespace?  There the library may not ask who reads it.
+ * Other programs keep the library, which sets the environment of what they start. */
+static bool is_kept_from_agent(const struct segment *segment, struct target *target)
+{
+	const struct context *context = &target->start.context;
+	struct command command;
+
+	if (rights_share_user_namespace(target->pid))
+		return false;
+	find_announced(segment, target);
+	if (!target->start.announced.serial || !context->capture_id || !context->anchor_pid ||
+	    context->pid_ns != process_pid_ns())
+		return false;
+	struct identity own = proc_file(target->pid, "ns/user");
+	struct identity agents = proc_file((pid_t)context->anchor_pid, "ns/user");
+	if (!own.ino || !agents.ino || own.ino == agents.ino)
+		return false;
+	read_command(target->pid, &command);
+	classify(segment, &command, target);
+	return (target->invocation.role == ROLE_VIEWER || target->invocation.role == ROLE_READER) &&
+	       capture_is_sink(segment, target->request.subject, context->capture_id);
+}
+
 bool target_library(struct targets *targets, struct target *target, uint64_t handshake)
 {
 	const struct segment *segment = targets->supervision->segment;
@@ -348,8 +379,8 @@ bool target_library(struct targets *targets, struct target *target, uint64_t han
 	if (memory_read(target->pid, handshake, &said, sizeof(said)) != sizeof(said) ||
 	    said.size_bytes != sizeof(said))
 		return true;
-	/* The numbers that the library sees are not those that others know. */
-	if (target_is_elsewhere(target))
+	/* The numbers that the library sees are not those that others know; or it may not ask. */
+	if (target_is_elsewhere(target) || is_kept_from_agent(segment, target))
 		return false;
 	if (target->way == WAY_SUPERVISED && !target->is_fork) {
 		request_cancel(segment, &target->request);

@@ -71,8 +71,7 @@ WAYS = [
 long_only = unittest.skipUnless(LONG, "for the long form")
 
 
-@unittest.skipUnless(LONG or VIA == "supervise", "short: by the supervisor alone")
-class Rights(Case):
+class Ways(Case):
     def setUp(self):
         super().setUp()
         for name in ("d", "o"):
@@ -94,10 +93,10 @@ class Rights(Case):
         head = "export PID=%d FD=%d; " % (self.holder.pid, self.fd)
         return head + way.replace("{x}", prefix).replace("{r}", READS_BY) + " 2>&1; :"
 
-    def try_ways(self, prefix, without=(), may=()):
-        """may: ways by which the process reads it without seen, too; then it may be given a notice."""
+    def try_ways(self, prefix, without=(), may=(), only=()):
+        """may: ways by which the process reads it without seen, too; then it may be given a notice.  only: no others."""
         for key, way in WAYS:
-            if key in without or ("busybox" in way and not BUSYBOX):
+            if key in without or (only and key not in only) or ("busybox" in way and not BUSYBOX):
                 continue
             with self.subTest(key):
                 command = self.command(way, prefix)
@@ -109,6 +108,29 @@ class Rights(Case):
                         self.assertEqual(output, bare)
         self.assertEqual(self.session.read("d/secret"), self.secret)
 
+    def possible(self, prefix, ways):
+        """Of these ways those that read it without seen on this machine."""
+        return {key for key, way in WAYS if key in ways and b"SECRET" in self.bare(self.command(way, prefix))[0]}
+
+
+@unittest.skipUnless(LONG or VIA == "both", "short: by both alone")
+class ByHand(Ways):
+    """Namespaces of users and mounts that are made without no_new_privs: the library stays off in what shows content there; by auto that asks for the supervisor."""
+    PREFIX = "unshare -Urm --propagation private bash -c 'mount -t tmpfs none d; exec \"$@\"' x"
+    SHORT = ("name", "absolute", "link_of_directory", "self_root", "other_descriptor", "second_file")
+
+    def test_hidden_directory(self):
+        if self.bare(self.PREFIX + " true")[1]:
+            self.skipTest("no such namespaces here")
+        may = self.possible(self.PREFIX, {"directory_descriptor", "directory_descriptor_static"})
+        self.try_ways(self.PREFIX, may=may, only=() if LONG else self.SHORT)
+        # What is not hidden is answered there: it is no sandbox that nothing is asked of.
+        self.assertEqual(self.seen(self.PREFIX + " cat o/f")[0], lines("o/f"))
+        self.assertTrue(self.seen(self.PREFIX + " cat o/f")[0].startswith(NOTICE))
+
+
+@unittest.skipUnless(LONG or VIA == "supervise", "short: by the supervisor alone")
+class Rights(Ways):
     @long_only
     def test_landlock(self):
         self.try_ways(self.landlock(LANDLOCK))
@@ -161,10 +183,6 @@ class Rights(Case):
             self.assertEqual(self.seen(command)[0], data)
         else:
             self.answered(command)
-
-    def possible(self, prefix, ways):
-        """Of these ways those that read it without seen on this machine."""
-        return {key for key, way in WAYS if key in ways and b"SECRET" in self.bare(self.command(way, prefix))[0]}
 
     def close_to_others(self, mode, directory_mode=0o755, owner=None):
         os.chmod(self.session.directory, 0o755)
