@@ -51,8 +51,9 @@ enum operation_flags {
 	OPERATION_FORCE = 2,
 	OPERATION_PATHS = 4, /* it was about some paths alone */
 	OPERATION_INCOMPLETE =
-		16,          /* some paths of its step were left: it is PARTLY when it is done */
-	OPERATION_LEFT = 8,  /* `--last` left the whole step as it was: nothing is to be redone */
+		16, /* some paths of its step were left: it is PARTLY when it is done */
+	OPERATION_NO_REDO =
+		8, /* nothing is to be redone: all was left, or git's objects and logs alone came back */
 	OPERATION_STEP = 32, /* one step was asked for: that of the record at from_place */
 };
 

@@ -109,13 +109,6 @@ static bool covers(const struct operation_head *head, const struct tree_record *
 	       (head->step == 0 || head->step == step);
 }
 
-void undo_range_pass_undo(struct undo_ranges *ranges)
-{
-	for (size_t i = 0; i < ranges->head_count; i++)
-		if (ranges->heads[i].number == ranges->operation)
-			ranges->heads[i].redone_by = ranges->operation;
-}
-
 /* Was this record, of a process of the session, taken back whole? */
 static bool is_undone_record(const struct undo_ranges *ranges, const struct tree_record *record)
 {
@@ -348,7 +341,7 @@ bool undo_range_redo(struct undo_ranges *ranges, struct tree_range *ret_range)
 
 	for (size_t i = 0; i < ranges->head_count; i++)
 		if (ranges->heads[i].kind == OPERATION_UNDO && !ranges->heads[i].redone_by &&
-		    !(ranges->heads[i].flags & OPERATION_LEFT))
+		    !(ranges->heads[i].flags & OPERATION_NO_REDO))
 			undo = &ranges->heads[i];
 	if (!undo)
 		return false;

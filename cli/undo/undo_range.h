@@ -65,9 +65,6 @@ void undo_range_pass(struct undo_ranges *ranges, uint32_t step);
  * by number, all false. */
 void undo_range_undone(const struct undo_ranges *ranges, bool *is_undone);
 
-/* undo_range_pass_undo(): the undo of undo_range_redo() left all as it was: it counts as redone. */
-void undo_range_pass_undo(struct undo_ranges *ranges);
-
 /* undo_range_step(): one step.  undo_range_since(): all from a point on.  undo_range_redo(): the last
  * undo that was not redone; false: there is none. */
 void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range);

@@ -177,7 +177,8 @@ static int make_plan(struct undo_run *run)
 	head->flags = (options.times ? OPERATION_TIMES : 0) |
 		      (request->force ? OPERATION_FORCE : 0) |
 		      (request->paths ? OPERATION_PATHS : 0) | (run->step ? OPERATION_STEP : 0) |
-		      (head->step && run->report.left_count ? OPERATION_INCOMPLETE : 0);
+		      (head->step && run->report.left_count ? OPERATION_INCOMPLETE : 0) |
+		      (undo_report_can_redo(run) ? 0 : OPERATION_NO_REDO);
 	return EXIT_CODE_OK;
 }
 
@@ -198,46 +199,25 @@ static void close_run(struct undo_run *run)
 		(void)close(run->directory);
 }
 
-/* What left all as it was is passed, for the one before it: a last step (git checkout there and back), or
- * an undo. */
-static int pass(struct undo_run *run)
-{
-	const struct undo_request *request = run->request;
-	int error = 0;
-
-	if (request->kind == OPERATION_UNDO)
-		undo_range_pass(&run->ranges, run->step);
-	else
-		undo_range_pass_undo(&run->ranges);
-	if (request->kind == OPERATION_REDO && !request->dry_run)
-		error = operation_set_redone(run->directory, run->ranges.operation,
-					     run->ranges.operation);
-	drop_plan(run);
-	return error < 0 ? failed(run, error) : EXIT_CODE_OK;
-}
-
 static bool is_about_last(const struct undo_request *request)
 {
 	return request->kind == OPERATION_UNDO && !request->all && !request->since &&
 	       !request->step;
 }
 
+/* A last step that left all as it was (git checkout there and back) is passed, for the one before it.  An undo is not:
+ * `seen redo` is about the last one. */
 static int choose_and_plan(struct undo_run *run)
 {
-	bool is_last = run->request->kind == OPERATION_REDO || is_about_last(run->request);
-
 	for (;;) {
 		int code = choose(run);
 		if (code == EXIT_CODE_OK)
 			code = make_plan(run);
-		/* An entry of a reflog does not make a redo: whether there is one depends on the clock. */
-		bool is_nothing = !run->schedule.count || (run->request->kind == OPERATION_REDO &&
-							   !undo_report_can_redo(run));
-		if (code != EXIT_CODE_OK || !is_last || !is_nothing || run->report.left_count)
+		if (code != EXIT_CODE_OK || !is_about_last(run->request) || run->schedule.count ||
+		    run->report.left_count)
 			return code;
-		code = pass(run);
-		if (code != EXIT_CODE_OK)
-			return code;
+		undo_range_pass(&run->ranges, run->step);
+		drop_plan(run);
 	}
 }
 
@@ -425,7 +405,7 @@ static void note_left(struct undo_run *run)
 
 	head->state = OPERATION_PARTLY;
 	head->step = run->step;
-	head->flags |= OPERATION_LEFT;
+	head->flags |= OPERATION_NO_REDO;
 	if (schedule_write(&run->schedule, run->directory) == 0)
 		message("step %u is left as it is; --force undoes it, too; `seen undo --last` goes "
 			"on with the step before it",
@@ -480,6 +460,12 @@ static int act(struct undo_run *run)
 	if (run->report.left_count && is_about_last(request) && !request->paths)
 		note_left(run);
 	code = undo_report_code(run, NULL);
+	if (request->kind == OPERATION_REDO && !run->report.left_count && code == EXIT_CODE_OK) {
+		int error = operation_set_redone(run->directory, run->ranges.operation,
+						 run->ranges.operation);
+		if (error < 0)
+			return failed(run, error);
+	}
 	if (!run->report.left_count && code == EXIT_CODE_OK)
 		message("nothing to %s: all%s is as it was",
 			request->kind == OPERATION_REDO ? "redo" : "undo",
