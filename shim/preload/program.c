@@ -14,6 +14,7 @@ extern char **environ;
 
 enum {
 	HEAD_BYTES = 1024,
+	FIRST_LINE_BYTES = 256,            /* of a script that the kernel reads (execve(2)) */
 	INTERPRETERS_MAX = 4,              /* that the kernel follows (execve(2)) */
 	PROGRAM_NOTES = SEGMENT_NOTES / 2, /* the first ones; the others are attach.c's */
 	/* the low bits of a note */
@@ -123,6 +124,8 @@ static size_t classify_one(int directory, const char *path, struct program_file 
 		(void)sys_close(fd);
 		const char *name = head + 2 + strspn(head + 2, " \t");
 		size_t bytes = strcspn(name, " \t\n");
+		if (bytes >= FIRST_LINE_BYTES)
+			return 0;
 		memcpy(ret_interpreter, name, bytes);
 		ret_interpreter[bytes] = '\0';
 		return bytes;
@@ -144,7 +147,7 @@ static size_t classify_one(int directory, const char *path, struct program_file 
 struct program_file program_classify(struct program_place place)
 {
 	struct program_file file = { IMAGE_UNKNOWN, false };
-	char interpreters[2][HEAD_BYTES];
+	char interpreters[2][FIRST_LINE_BYTES];
 	char *found = place.searches && !strchr(place.path, '/') ? program_search(place.path)
 								 : NULL;
 	const char *path = found ? found : place.path;

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from driver import BUILD, SEEN, SOURCE, Case
+from driver import BUILD, SEEN, SOURCE, Case, Terminal
 
 SHARE = BUILD / "share"
 COMMANDS = re.findall(r'COMMAND\((\w+), ".*?", 0\)', (SOURCE / "cli/command.h").read_text())
@@ -85,6 +85,19 @@ class Completions(Case):
         self.ask(lambda lines: {line: self.shell("bash", "--norc", "-c", BASH, "bash", str(script), *line.split(" ")) for line in lines})
         # bash cuts --via=bo in three words
         self.assertEqual(self.shell("bash", "--norc", "-c", BASH, "bash", str(script), "seen", "run", "--via", "=", "bo"), {"both"})
+
+    def test_bash_by_its_key(self):
+        """What is completed when Tab is pressed, for the name of the program and for its path."""
+        terminal = Terminal(["bash", "--norc", "--noprofile", "-i"], self.work, {**self.env, "PS1": "ready> ", "TERM": "dumb"})
+        terminal.read(b"ready> ")
+        terminal.write(f"source {SHARE}/bash-completion/completions/seen\n".encode())
+        for line in ("seen stat\t --ses\twor\t", f"{SEEN} stat\t --session wor\t"):
+            terminal.write(f"{line}; echo do''ne\n".encode())
+            terminal.read(b"done\r\n")
+            self.assertIn(b"\nsession      work-one\r\n", terminal.output)
+            terminal.output = b""
+        terminal.write(b"exit\n")
+        self.assertEqual(terminal.wait(), 0)
 
     @unittest.skipUnless(shutil.which("shellcheck"), "no shellcheck")
     def test_bash_is_clean(self):

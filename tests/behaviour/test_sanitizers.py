@@ -65,6 +65,30 @@ int main(int argc, char **argv)
 }
 """
 
+# Starts another program where the stack is as small as that of a signal's handler.
+SMALL_STACK = r"""
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+extern char **environ;
+static char **words;
+static void start(void) { execve(words[0], words, environ); _exit(9); }
+int main(int argc, char **argv)
+{
+	enum { PAGE = 4096, ROOM = 4500 };
+	static ucontext_t here, there;
+	char *pages = mmap(0, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	words = argv + 1;
+	if (argc < 2 || pages == MAP_FAILED || mprotect(pages, PAGE, PROT_NONE) || getcontext(&there)) return 8;
+	there.uc_stack.ss_sp = pages + PAGE;
+	there.uc_stack.ss_size = ROOM;
+	there.uc_link = &here;
+	makecontext(&there, start, 0);
+	return swapcontext(&here, &there);
+}
+"""
+
 CLANG_RUNTIME = "-Wl,-rpath,%s" % os.path.dirname(subprocess.run(
     ["clang", "-print-file-name=libclang_rt.asan-%s.so" % os.uname().machine], stdout=subprocess.PIPE, text=True, check=False).stdout
     if shutil.which("clang") else "")
@@ -88,15 +112,20 @@ class Programs(unittest.TestCase):
         cls.addClassCleanup(cls.session.close)
         cls.session.write("file", b"the file\n")
 
-    def build(self, name, command):
-        """The program's path; None where the compiler or its runtime is not there."""
+    def compile(self, name, command, text):
+        """The program's path; None where the compiler is not there."""
         source, program = (os.path.join(self.session.directory, file) for file in ("program.c", name))
         with open(source, "w", encoding="ascii") as file:
-            file.write(SOURCE)
+            file.write(text)
         if not shutil.which(command[0]) or subprocess.run([*command, "-w", "-pthread", "-o", program, source], check=False,
                                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
             return None
-        return program if self.run_bare(program).returncode == 7 else None
+        return program
+
+    def build(self, name, command):
+        """The same for SOURCE; None where the compiler's runtime is not there, too."""
+        program = self.compile(name, command, SOURCE)
+        return program if program and self.run_bare(program).returncode == 7 else None
 
     def run_bare(self, *words, **more):
         return subprocess.run(words, cwd=self.session.workspace, env={**self.session.environment, **more}, stdin=subprocess.DEVNULL,
@@ -129,6 +158,17 @@ class Sanitizers(Programs):
                 self.assertIn(b"built with AddressSanitizer", failed.stderr)
         if not built:
             self.skipTest("no compiler with a sanitizer")
+
+    def test_started_from_a_small_stack(self):
+        """What a program is, is found there, too; and what was found holds for the session."""
+        program = self.build("asan", SANITIZED["asan"][0])
+        small = self.compile("small", ("gcc", "-Wl,-z,now"), SMALL_STACK)
+        if not program or not small:
+            self.skipTest("no AddressSanitizer")
+        bare = self.run_bare(small, program)
+        self.assertEqual(bare.returncode, 7)
+        for words in ((small, program), (program,)):
+            self.assertSame(self.session.seen("run", "--quiet", "--session", "small", "--", "sh", "-c", '"$@"; exit $?', "sh", *words, check=False), bare, words)
 
     def test_a_preloaded_runtime_stays_the_first(self):
         runtime = shutil.which("gcc") and subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True,

@@ -18,12 +18,20 @@ class Words(Case):
         done = self.seen(*words, code=code)
         return done.stderr.decode()
 
+    # What each command that takes --session needs beside it; None: it chooses none by itself.
+    COMMANDS = {"status": "", "files": "", "check": "beta-2", "changed": "", "edited": "", "mention": "beta-2", "story": "", "diff": "", "blame": "beta-2", "undo": "--dry-run",
+                "redo": "--dry-run", "context": "x", "log": "-n2", "export": "--format csv", "top": "", "history": "", "report": "", "forget": "beta-2", "verify": "",
+                "attest": "--key key --output statement", "run": None, "versions": None, "restore": None, "replay": None}
+
     def test_every_command_says_which_of_several(self):
         line = "seen: session beta-2, the newest of 3 of this workspace\n"
-        for words in (("status",), ("log",), ("log", "-n2"), ("files",), ("story",), ("diff",), ("history",), ("report",), ("verify",),
-                      ("export", "--format", "csv"), ("context", "x"), ("changed",), ("edited",), ("undo", "--dry-run")):
-            said = self.said(*words, code=None)
-            self.assertEqual((said.count(line), said.count("the newest of")), (1, 1), (words, said))
+        commands = json.loads(self.seen("help", "--json", code=0).stdout)["commands"]
+        self.assertEqual({one["name"] for one in commands if "--session" in {option["name"] for option in one["options"]}}, self.COMMANDS.keys())
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", self.work / "key"], check=True)
+        for command, words in self.COMMANDS.items():
+            if words is not None:
+                said = self.said(command, *words.split(), code=None)
+                self.assertEqual((said.count(line), said.count("the newest of")), (1, 1), (command, said))
 
     def test_one_alone_is_not_worth_a_word(self):
         other = self.top / "other"

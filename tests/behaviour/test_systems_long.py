@@ -128,6 +128,12 @@ class Systems(unittest.TestCase):
         names = {line.split()[1] for line in (self.top / "packages/SHA256SUMS").read_text().splitlines()}
         self.assertEqual(names, {path.name for path in (self.top / "packages").iterdir()} - {"SHA256SUMS"})
 
+    @unittest.skipUnless(shutil.which("lintian"), "no lintian")
+    def test_debs_are_clean(self):
+        for package in self.top.glob("packages/*.deb"):
+            done = run("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "initial-upload-closes-no-bugs", package, check=False)
+            self.assertEqual((done.returncode, [line for line in done.stdout.splitlines() if re.match("[EW]: ", line)]), (0, []), package.name)
+
     def test_a_stranger_s_minute(self):
         """What the page shows of it is what the terminals show."""
         done = run(SOURCE / "tests/agents/stranger", self.package("seen_*_amd64.deb"), check=False)

@@ -10,7 +10,16 @@
 #define AT_MINSIGSTKSZ 51
 #endif
 
-enum { PAGE = 4096, STACK_BYTES = 8192, USUAL_FRAME = 3632, VARIABLES_MAX = 1000 };
+enum {
+	PAGE = 4096,
+	STACK_BYTES = 8192,
+	USUAL_FRAME = 3632,
+	LARGE_STACK_BYTES = 1 << 16,
+	VARIABLES_MAX = 1000,
+};
+
+static char large_stack[LARGE_STACK_BYTES];
+static size_t frame_bytes; /* of a signal, as a handler finds it */
 
 static char *const WORDS[] = { (char *)"true", NULL };
 
@@ -53,11 +62,30 @@ static void report(int signal)
 		_exit(3);
 }
 
+static void measure_frame(int signal)
+{
+	char here;
+
+	(void)signal;
+	frame_bytes = (size_t)(large_stack + LARGE_STACK_BYTES - &here);
+}
+
+/* What a signal takes of a stack: a processor with large registers saves more of them, and qemu-user does not say how much. */
+static size_t find_frame(void)
+{
+	const struct sigaction action = { .sa_handler = measure_frame, .sa_flags = SA_ONSTACK };
+	stack_t stack = { .ss_sp = large_stack, .ss_size = LARGE_STACK_BYTES };
+	size_t said = getauxval(AT_MINSIGSTKSZ);
+
+	CHECK(sigaltstack(&stack, NULL) == 0 && sigaction(SIGUSR2, &action, NULL) == 0 &&
+	      raise(SIGUSR2) == 0);
+	return said > frame_bytes ? said : frame_bytes;
+}
+
 /* A stack between two pages that must not be touched. */
 static void set_stack(void)
 {
-	/* A processor with large registers saves more of them. */
-	size_t frame = getauxval(AT_MINSIGSTKSZ), size_bytes = STACK_BYTES;
+	size_t frame = find_frame(), size_bytes = STACK_BYTES;
 	if (frame > USUAL_FRAME)
 		size_bytes += (frame - USUAL_FRAME + PAGE - 1) / PAGE * PAGE;
 	char *pages = mmap(NULL, size_bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,

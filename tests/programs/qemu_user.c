@@ -2,14 +2,16 @@
  * What qemu-user, which plays another processor's kernel for one program, does otherwise than a kernel: a line for each
  * such fault.  77 where there is none.
  *
- * tests/support/below_qemu.txt names these for the unit tests that cannot pass there.
+ * tests/support/below_qemu.txt names these for the tests that cannot pass there.
  */
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -156,8 +158,47 @@ static bool limit_of_addresses_is_none(void)
 	return WEXITSTATUS(status) == 0;
 }
 
-int main(void)
+/* sock_diag(7), which says who has the other end of a socket. */
+static bool no_one_says_whose_socket(void)
 {
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	CHECK(fd < 0 || close(fd) == 0);
+	return fd < 0;
+}
+
+static bool has_other_order(const char *first, const char *second)
+{
+	for (char **variable = environ; *variable; variable++) {
+		if (strcmp(*variable, first) == 0)
+			return false;
+		if (strcmp(*variable, second) == 0)
+			return true;
+	}
+	return true;
+}
+
+/* Of a program, against what execve(2) was given. */
+static bool environment_has_another_order(void)
+{
+	char *words[] = { (char *)(uintptr_t)self(), (char *)"environment", NULL };
+	char *variables[] = { (char *)"FIRST=1", (char *)"SECOND=2", NULL };
+	int status = 0;
+	pid_t child = fork_flushed();
+
+	if (child == 0) {
+		(void)execve(words[0], words, variables);
+		_exit(2);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status) == 1;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return has_other_order("FIRST=1", "SECOND=2");
 	pid_t child = waiting_child();
 
 	fault("exe: /proc/PID/exe of another process is not its program", exe_is_another(child));
@@ -170,6 +211,9 @@ int main(void)
 	kill_child(child);
 	fault("room: 256 GiB of a file cannot be mapped", no_room_for_a_large_file());
 	fault("limit: RLIMIT_AS has no effect", limit_of_addresses_is_none());
+	fault("peer: sock_diag(7) is missing", no_one_says_whose_socket());
+	fault("order: a program's environment has another order than it was given",
+	      environment_has_another_order());
 	if (!faults)
 		skip("a kernel of this processor");
 	return 0;

@@ -4,6 +4,17 @@
 
 #include <spawn.h>
 
+#if !__GLIBC_PREREQ(2, 34)
+static int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first)
+{
+	int error = 0;
+
+	for (int fd = first; fd < first + 32 && !error; fd++)
+		error = posix_spawn_file_actions_addclose(actions, fd);
+	return error;
+}
+#endif
+
 static void spawn(const char *what, bool search, const char *program,
 		  const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
 		  char *const argv[])

@@ -20,22 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "old_libc.h"
+
 /* The program's own environment; not libc's header, which has it only with _GNU_SOURCE. */
 extern char **environ;
-
-#if !__GLIBC_PREREQ(2, 32)
-/* For systems on which it has no name: the same text for the same error is enough here. */
-static inline const char *strerrorname_np(int error)
-{
-	return error == 0 || strncmp(strerror(error), "Unknown error", 13) != 0 ? strerror(error)
-										: NULL;
-}
-
-static inline const char *sigabbrev_np(int signal)
-{
-	return strsignal(signal);
-}
-#endif
 
 enum { ERRNO_BEFORE = 4711, SKIPPED = 77 };
 

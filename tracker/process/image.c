@@ -8,13 +8,15 @@
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
+/* Some of a table at once: the stack may be a signal handler's. */
 enum {
 	PROGRAM_HEADERS_MAX = 64,
 	DYNAMIC_ENTRIES_MAX = 64, /* DT_NEEDED come first, DT_STRTAB is behind about 12 others */
+	DYNAMIC_AT_ONCE = 16,
 	NAME_BYTES = 64,
-	SECTIONS_AT_ONCE = 48, /* section headers read together */
+	SECTIONS_AT_ONCE = 8,
 	SECTIONS_MAX = 512,
-	SECTION_NAMES_BYTES = 1024, /* of their names, where all are as short */
+	SECTION_NAMES_BYTES = 512, /* of their names, where all are as short */
 	SECTION_NAME_BYTES = 24,
 };
 
@@ -56,59 +58,82 @@ const char *image_find_sanitizer(const char *value)
 	return NULL;
 }
 
-/* The offset in the file of what is loaded at an address; false where nothing is. */
-static bool offset_of(const Elf64_Phdr *headers, size_t count, uint64_t address,
-		      uint64_t *ret_offset)
+static bool read_whole(int fd, void *ret_bytes, size_t bytes, uint64_t offset)
 {
-	for (size_t i = 0; i < count; i++) {
-		const Elf64_Phdr *header = &headers[i];
-		if (header->p_type == PT_LOAD && address >= header->p_vaddr &&
-		    address - header->p_vaddr < header->p_filesz) {
-			*ret_offset = header->p_offset + (address - header->p_vaddr);
+	return offset <= INT64_MAX &&
+	       sys_pread(fd, ret_bytes, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+/* Reads a program header: from the file's head where that holds it. */
+static bool read_header(int fd, const char *head, size_t length, size_t number,
+			Elf64_Phdr *ret_header)
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
+	uint64_t at = elf->e_phoff + number * sizeof(*ret_header);
+
+	if (at > length || sizeof(*ret_header) > length - at)
+		return read_whole(fd, ret_header, sizeof(*ret_header), at);
+	memcpy(ret_header, head + at, sizeof(*ret_header));
+	return true;
+}
+
+/* Finds the program header of a type, and where that is PT_LOAD, the one that loads the address. */
+static bool find_header(int fd, const char *head, size_t length, uint32_t type, uint64_t address,
+			Elf64_Phdr *ret_header)
+{
+	size_t count = ((const Elf64_Ehdr *)(const void *)head)->e_phnum;
+
+	for (size_t i = 0; i < count && read_header(fd, head, length, i, ret_header); i++)
+		if (ret_header->p_type == type &&
+		    (type != PT_LOAD || (address >= ret_header->p_vaddr &&
+					 address - ret_header->p_vaddr < ret_header->p_filesz)))
 			return true;
+	return false;
+}
+
+/* The address of the name of the first library that the dynamic section asks for. */
+static bool find_first_needed(int fd, const Elf64_Phdr *section, uint64_t *ret_address)
+{
+	Elf64_Dyn entries[DYNAMIC_AT_ONCE];
+	size_t count = section->p_filesz / sizeof(entries[0]);
+	uint64_t names = 0, needed = 0;
+	bool has_needed = false;
+
+	count = count < DYNAMIC_ENTRIES_MAX ? count : DYNAMIC_ENTRIES_MAX;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i % DYNAMIC_AT_ONCE, more = count - i;
+		more = more < DYNAMIC_AT_ONCE ? more : DYNAMIC_AT_ONCE;
+		if (at == 0 && !read_whole(fd, entries, more * sizeof(entries[0]),
+					   section->p_offset + i * sizeof(entries[0])))
+			return false;
+		if (entries[at].d_tag == DT_NULL)
+			break;
+		if (entries[at].d_tag == DT_NEEDED && !has_needed) {
+			needed = entries[at].d_un.d_val;
+			has_needed = true;
+		} else if (entries[at].d_tag == DT_STRTAB) {
+			names = entries[at].d_un.d_ptr;
 		}
 	}
-	return false;
+	*ret_address = names + needed;
+	return has_needed && names;
 }
 
 bool image_loads_sanitizer_first(int fd, const char *head, size_t length)
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
-	Elf64_Phdr others[PROGRAM_HEADERS_MAX];
-	Elf64_Dyn dynamic[DYNAMIC_ENTRIES_MAX];
-	const Elf64_Dyn *needed = NULL, *names = NULL;
 	char name[NAME_BYTES];
-	uint64_t offset;
+	Elf64_Phdr header;
+	uint64_t address;
 
 	if (length < sizeof(*elf) || elf->e_phentsize != sizeof(Elf64_Phdr) ||
-	    elf->e_phnum > PROGRAM_HEADERS_MAX)
+	    elf->e_phnum > PROGRAM_HEADERS_MAX ||
+	    !find_header(fd, head, length, PT_DYNAMIC, 0, &header) ||
+	    !find_first_needed(fd, &header, &address) ||
+	    !find_header(fd, head, length, PT_LOAD, address, &header))
 		return false;
-	size_t count = elf->e_phnum, bytes = count * sizeof(Elf64_Phdr);
-	const Elf64_Phdr *headers = others;
-	if (elf->e_phoff % _Alignof(Elf64_Phdr) == 0 && elf->e_phoff <= length &&
-	    bytes <= length - elf->e_phoff)
-		headers = (const Elf64_Phdr *)(const void *)(head + elf->e_phoff);
-	else if (sys_pread(fd, others, bytes, (off_t)elf->e_phoff) != (ssize_t)bytes)
-		return false;
-	const Elf64_Phdr *section = headers, *end = headers + count;
-	while (section < end && section->p_type != PT_DYNAMIC)
-		section++;
-	if (section == end)
-		return false;
-	bytes = section->p_filesz < sizeof(dynamic) ? section->p_filesz : sizeof(dynamic);
-	ssize_t got = sys_pread(fd, dynamic, bytes, (off_t)section->p_offset);
-	for (ssize_t i = 0; i < got / (ssize_t)sizeof(dynamic[0]); i++) {
-		if (dynamic[i].d_tag == DT_NULL)
-			break;
-		if (dynamic[i].d_tag == DT_NEEDED && !needed)
-			needed = &dynamic[i];
-		else if (dynamic[i].d_tag == DT_STRTAB)
-			names = &dynamic[i];
-	}
-	if (!needed || !names ||
-	    !offset_of(headers, count, names->d_un.d_ptr + needed->d_un.d_val, &offset))
-		return false;
-	got = sys_pread(fd, name, sizeof(name), (off_t)offset);
+	ssize_t got = sys_pread(fd, name, sizeof(name),
+				(off_t)(header.p_offset + (address - header.p_vaddr)));
 	return got > 0 && image_is_address_sanitizer(name, strnlen(name, (size_t)got));
 }
 
@@ -142,12 +167,6 @@ const char *image_phrase(enum image_kind kind)
 static bool begins_with(const char *text, const char *beginning)
 {
 	return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-static bool read_whole(int fd, void *ret_bytes, size_t bytes, uint64_t offset)
-{
-	return offset <= INT64_MAX &&
-	       sys_pread(fd, ret_bytes, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
 static enum image_kind kind_of_section(const char *name)
@@ -244,16 +263,6 @@ static enum image_kind kind_without_loader(const char *path)
 		       : IMAGE_STATIC;
 }
 
-/* Reads a program header: from the file's head where that holds it. */
-static bool read_header(int fd, const char *head, size_t length, uint64_t at,
-			Elf64_Phdr *ret_header)
-{
-	if (at > length || sizeof(*ret_header) > length - at)
-		return read_whole(fd, ret_header, sizeof(*ret_header), at);
-	memcpy(ret_header, head + at, sizeof(*ret_header));
-	return true;
-}
-
 /* What the program headers of a file of this machine show: IMAGE_STATIC where there is no loader,
  * IMAGE_UNKNOWN where the kernel does not run it. */
 static enum image_kind kind_of_headers(int fd, uint64_t size_bytes, const char *head, size_t length)
@@ -264,7 +273,7 @@ static enum image_kind kind_of_headers(int fd, uint64_t size_bytes, const char *
 	Elf64_Phdr header;
 
 	for (size_t i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
-		if (!read_header(fd, head, length, elf->e_phoff + i * sizeof(header), &header))
+		if (!read_header(fd, head, length, i, &header))
 			return IMAGE_UNKNOWN;
 		if (header.p_type == PT_INTERP && kind == IMAGE_STATIC)
 			kind = kind_of_loader(fd, &header);

@@ -61,7 +61,7 @@ const char *image_phrase(enum image_kind kind);
  * fd: of the file.  path: that it was found by, for its name.  size_bytes: of the file.  head: its
  * first `length` bytes, 8-byte aligned.
  * Returns IMAGE_UNKNOWN for what the kernel does not run: a file that is cut, a library without an
- * entry.  Some reads of it; async-signal-safe, keeps errno. */
+ * entry.  Some reads of it, and 2 KiB of the stack at most; async-signal-safe, keeps errno. */
 enum image_kind image_classify(int fd, const char *path, uint64_t size_bytes, const char *head,
 			       size_t length);
 
@@ -81,7 +81,7 @@ bool image_is_address_sanitizer(const char *name, size_t bytes);
  * (DT_NEEDED)?  Where it is not the first one, the program does not start without seen either.
  *
  * fd: of an ELF file of this machine and word size.  head: its first `length` bytes, 8-byte
- * aligned.  Three reads at most.
+ * aligned.  Some small reads.
  * Returns false for what cannot be read.  Async-signal-safe, keeps errno. */
 bool image_loads_sanitizer_first(int fd, const char *head, size_t length);
 

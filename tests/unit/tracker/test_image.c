@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "tracker/process/image.h"
@@ -14,7 +15,16 @@ enum { MACHINE = EM_X86_64, OTHER_MACHINE = EM_AARCH64 };
 enum { MACHINE = EM_AARCH64, OTHER_MACHINE = EM_X86_64 };
 #endif
 
-enum { FILE_BYTES = 4096, LOADER_AT = 512, SECTIONS_AT = 1024, NAMES_AT = 2048 };
+enum {
+	FILE_BYTES = 4096,
+	LOADER_AT = 512,
+	SECTIONS_AT = 1024,
+	NAMES_AT = 2048,
+	LIBRARIES_AT = 2560,
+	DYNAMIC_AT = 2816,
+	STACK_BYTES = 1 << 16,
+	UNTOUCHED = 0x5a,
+};
 
 /* A program file, and what is usual in it. */
 struct made {
@@ -57,6 +67,23 @@ static void add_section(struct made *made, const char *name, unsigned before)
 	sections[0] = (Elf64_Shdr){ .sh_offset = NAMES_AT, .sh_size = 1 + strlen(name) + 1 };
 	sections[before + 1].sh_name = 1;
 	memcpy(made->bytes + NAMES_AT + 1, name, strlen(name) + 1);
+}
+
+/* The first library that it needs, behind `before` other entries of the dynamic section. */
+static void add_library(struct made *made, const char *name, unsigned before)
+{
+	Elf64_Dyn *entries = (Elf64_Dyn *)(void *)(made->bytes + DYNAMIC_AT);
+
+	made->elf->e_phnum = 3;
+	made->headers[2] = (Elf64_Phdr){ .p_type = PT_DYNAMIC,
+					 .p_offset = DYNAMIC_AT,
+					 .p_filesz = (before + 3) * sizeof(*entries) };
+	for (unsigned i = 0; i < before; i++)
+		entries[i] = (Elf64_Dyn){ .d_tag = DT_DEBUG };
+	entries[before] = (Elf64_Dyn){ .d_tag = DT_NEEDED, .d_un.d_val = 1 };
+	entries[before + 1] = (Elf64_Dyn){ .d_tag = DT_STRTAB, .d_un.d_ptr = LIBRARIES_AT };
+	entries[before + 2] = (Elf64_Dyn){ .d_tag = DT_NULL };
+	memcpy(made->bytes + LIBRARIES_AT + 1, name, strlen(name) + 1);
 }
 
 /* head: how much of the file is handed over. */
@@ -117,6 +144,58 @@ Test(image, run_times)
 	static const char END[] = "\n---- Bun! ----\n12345678";
 	memcpy(made.bytes + FILE_BYTES - (sizeof(END) - 1), END, sizeof(END) - 1);
 	cr_assert_eq(classify(&made, "/bin/x"), IMAGE_BUN);
+}
+
+Test(image, a_sanitizer_that_must_be_first)
+{
+	struct made made;
+
+	for (unsigned before = 0; before < 40; before++) {
+		make(&made, "/lib64/ld-linux-x86-64.so.2");
+		add_library(&made, "libasan.so.8", before);
+		cr_assert_eq(classify(&made, "/bin/x"), IMAGE_SANITIZED, "%u", before);
+		cr_assert_eq(classify_head(&made, "/bin/x", FILE_BYTES, sizeof(Elf64_Ehdr)),
+			     IMAGE_SANITIZED, "%u", before);
+		add_library(&made, "libc.so.6", before);
+		cr_assert_eq(classify(&made, "/bin/x"), IMAGE_PRELOADABLE, "%u", before);
+	}
+	add_library(&made, "libasan.so.8", 64); /* more is not read */
+	cr_assert_eq(classify(&made, "/bin/x"), IMAGE_PRELOADABLE);
+}
+
+static struct made on_stack;
+static enum image_kind found_on_stack;
+
+static void classify_on_stack(void)
+{
+	found_on_stack = classify_head(&on_stack, "/bin/x", FILE_BYTES, sizeof(Elf64_Ehdr));
+}
+
+/* A program may be started by a signal handler. */
+Test(image, needs_little_of_the_stack)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	cr_skip_test("AddressSanitizer takes more");
+#endif
+	static char stack[STACK_BYTES];
+	static ucontext_t own, other;
+	size_t free_bytes = 0;
+
+	make(&on_stack, "/lib64/ld-linux-x86-64.so.2");
+	add_library(&on_stack, "libc.so.6", 30);
+	add_section(&on_stack, ".bun", 12);
+	classify_on_stack(); /* names that the loader has not looked for yet take more */
+	memset(stack, UNTOUCHED, sizeof(stack));
+	cr_assert_eq(getcontext(&other), 0);
+	other.uc_stack.ss_sp = stack;
+	other.uc_stack.ss_size = sizeof(stack);
+	other.uc_link = &own;
+	makecontext(&other, classify_on_stack, 0);
+	cr_assert_eq(swapcontext(&own, &other), 0);
+	cr_assert_eq(found_on_stack, IMAGE_BUN);
+	while (free_bytes < sizeof(stack) && stack[free_bytes] == UNTOUCHED)
+		free_bytes++;
+	cr_assert_leq(sizeof(stack) - free_bytes, 3072);
 }
 
 Test(image, static_programs_that_load_the_library)
