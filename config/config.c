@@ -454,6 +454,7 @@ static void config_destroy(struct config *config)
 	free(config->home);
 	free(config->directory);
 	free(config->warning);
+	free(config->files_warning);
 }
 
 struct config *config_free(struct config *config)
@@ -510,6 +511,7 @@ int config_copy(const struct config *config, struct config **ret_copy)
 	copy->home = copied(config->home, &error);
 	copy->directory = copied(config->directory, &error);
 	copy->warning = copied(config->warning, &error);
+	copy->files_warning = copied(config->files_warning, &error);
 	copy->file_serial = config->file_serial;
 	memcpy(copy->marks, config->marks, sizeof(copy->marks));
 	memcpy(copy->profile_marks, config->profile_marks, sizeof(copy->profile_marks));

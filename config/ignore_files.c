@@ -63,6 +63,20 @@ static void copy_glob(const char *pattern, size_t bytes, char *ret_glob, size_t 
 	ret_glob[used] = '\0';
 }
 
+/* Why a line cannot be a rule's glob; NULL: it can, or it is no pattern. */
+static const char *problem_of(const char *line)
+{
+	size_t length = length_of(line);
+
+	if (line[0] == '#')
+		return NULL;
+	if (length > IGNORE_FILES_GLOB_BYTES - 8)
+		return "the pattern is too long: it is not in force";
+	return ini_text_check(line, length, true) ? "the pattern is not UTF-8 text, or holds a "
+						    "control character: it is not in force"
+						  : NULL;
+}
+
 bool ignore_files_glob(const char *line, char *ret_glob, bool *ret_includes)
 {
 	size_t length = length_of(line);
@@ -70,8 +84,7 @@ bool ignore_files_glob(const char *line, char *ret_glob, bool *ret_includes)
 	*ret_includes = line[0] == '!';
 	line += *ret_includes;
 	length -= *ret_includes;
-	if (length == 0 || line[0] == '#' || length > IGNORE_FILES_GLOB_BYTES - 8 ||
-	    ini_text_check(line, length, true))
+	if (length == 0 || line[0] == '#' || problem_of(line))
 		return false;
 	/* `**` and a slash: at any depth, as without them. */
 	while (length > 3 && strncmp(line, "**/", 3) == 0)
@@ -101,21 +114,36 @@ struct reading {
 	char path[PATH_MAX];
 	struct config_rule *rule; /* that patterns are added to; NULL: none yet */
 	bool excepts;             /* it has an `except` */
-	size_t first_rule;        /* index of this file's first one */
-	size_t *words_bytes;      /* of all files */
+	bool warned;
+	size_t first_rule;   /* index of this file's first one */
+	size_t *words_bytes; /* of all files */
 	size_t *rules;
 };
 
+/* Reports the first fault of each file. */
 static int warn(struct reading *reading, const char *what, unsigned line)
 {
-	char *text = NULL;
+	char *before = reading->config->files_warning, *text = NULL;
 
-	if (reading->config->warning)
+	if (reading->warned)
 		return 0;
-	if (asprintf(&text, "%s:%u: %s", reading->path, line, what) < 0)
+	if (asprintf(&text, "%s%s%s:%u: %s", before ? before : "", before ? "; " : "",
+		     reading->path, line, what) < 0)
 		return -ENOMEM;
-	reading->config->warning = text;
+	free(before);
+	reading->config->files_warning = text;
+	reading->warned = true;
 	return 0;
+}
+
+/* Is there room for one more in a session?  Too many would keep the run from starting. */
+static bool has_room(const struct config *config)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < config->rule_count; i++)
+		count += config_rule_is_in_force(config, &config->rules[i]);
+	return count < SETTINGS_RULES_MAX;
 }
 
 /* Another rule of this file, or that of its user's by that name. */
@@ -128,6 +156,8 @@ static int start_rule(struct reading *reading, unsigned line)
 	struct config_error ignored;
 	size_t index;
 
+	if (!has_room(config))
+		return -ENOSPC;
 	size_t number = reading->rule ? *reading->rules : 0;
 	(void)snprintf(name, sizeof(name), number ? "ignore%s-%zu" : "ignore%s", reading->file,
 		       number);
@@ -210,8 +240,10 @@ static int add_line(struct reading *reading, const char *line, unsigned number)
 	char glob[IGNORE_FILES_GLOB_BYTES], origin[PATH_MAX + 16];
 	bool includes;
 
-	if (!ignore_files_glob(line, glob, &includes))
-		return 0;
+	if (!ignore_files_glob(line, glob, &includes)) {
+		const char *problem = problem_of(line);
+		return problem ? warn(reading, problem, number) : 0;
+	}
 	(void)snprintf(origin, sizeof(origin), "%s:%u", reading->path, number);
 	*reading->words_bytes += strlen(glob) + 1;
 	if (includes)
@@ -227,8 +259,11 @@ static int add_line(struct reading *reading, const char *line, unsigned number)
 	return config_value_extend(&reading->rule->values[RULE_OPTION_PATH], glob, origin, NULL);
 }
 
-/* Reads lines as long as there is room. */
-static int read_lines(struct reading *reading, char *text)
+static const char NO_ROOM[] =
+	"there is no room for this and further patterns: they are not in force";
+
+/* Reads lines as long as there is room.  is_cut: more of them follow. */
+static int read_lines(struct reading *reading, char *text, bool is_cut)
 {
 	unsigned number = 1;
 	int error = 0;
@@ -238,40 +273,58 @@ static int read_lines(struct reading *reading, char *text)
 		bool is_last = line[length] == '\0';
 		line[length] = '\0';
 		if (*reading->words_bytes > WORDS_BYTES_MAX || *reading->rules >= RULES_MAX)
-			return warn(reading,
-				    "there is no room for this and further patterns: they are "
-				    "not in force",
-				    number);
+			return warn(reading, NO_ROOM, number);
 		error = add_line(reading, line, number);
 		line += length + !is_last;
 	}
+	if (error == 0 && is_cut)
+		return warn(reading, NO_ROOM, number);
 	return error == -ENOSPC ? warn(reading,
 				       "there are too many rules: further patterns are not in "
 				       "force",
-				       number)
+				       number - 1)
 				: error;
+}
+
+/* What was read as lines of text: without a byte order mark, as git reads it, and without the part of a line
+ * behind the last newline where more follows.  A zero byte is one that no pattern holds. */
+static char *whole_lines(char *text, size_t bytes, bool is_cut)
+{
+	static const char MARK[] = "\xef\xbb\xbf";
+
+	while (is_cut && bytes > 0 && text[bytes - 1] != '\n')
+		bytes--;
+	text[bytes] = '\0';
+	for (char *at = text; (at = memchr(at, '\0', bytes - (size_t)(at - text)));)
+		*at = '\1';
+	return text + (strncmp(text, MARK, sizeof(MARK) - 1) == 0 ? sizeof(MARK) - 1 : 0);
 }
 
 static int read_file(struct reading *reading)
 {
 	struct stat stat;
 	char *text = NULL;
+	ssize_t bytes = 0;
 	int error = 0;
-	/* A workspace's link may lead to an external file; a FIFO has no end. */
+	/* A workspace's link may lead to an external file, and git follows none either; a FIFO has no end. */
 	int fd = open(reading->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
+	if (fd < 0 && errno == ELOOP)
+		return warn(reading, "is a symbolic link: its patterns are not in force", 1);
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : warn(reading, "cannot be read: its patterns are not in force", 1);
 	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		error = warn(reading, "is no regular file: its patterns are not in force", 1);
-	else if (!(text = calloc(1, FILE_BYTES_MAX + 1)))
+	else if (!(text = malloc(FILE_BYTES_MAX + 2)))
 		error = -ENOMEM;
-	else if (read(fd, text, FILE_BYTES_MAX) < 0)
+	else if ((bytes = read(fd, text, FILE_BYTES_MAX + 1)) < 0)
 		error = warn(reading, "cannot be read: its patterns are not in force", 1);
 	else
-		error = read_lines(reading, text);
+		error = read_lines(reading,
+				   whole_lines(text, (size_t)bytes, bytes > FILE_BYTES_MAX),
+				   bytes > FILE_BYTES_MAX);
 	free(text);
 	(void)close(fd);
 	return error;

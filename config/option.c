@@ -153,6 +153,11 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		.doc = "its settings: what it may do, what it runs by itself; read-only in a confined run ([confine] set; globs as for state, "
 		       "./x: in the workspace)",
 	},
+	[PROFILE_OPTION_SANDBOX] = {
+		PROFILE, .name = "sandbox", .kind = OPTION_TEXT, .value = "", .unit = "",
+		.doc = "what has it run commands in a sandbox of its own, in words for people: `seen doctor` says what holds there; "
+		       "empty: it has none, or none was tried",
+	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 

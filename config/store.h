@@ -32,6 +32,7 @@ struct config {
 	char *home;           /* NULL: none */
 	char *directory;      /* the current directory; NULL: not known */
 	char *warning;        /* NULL: none */
+	char *files_warning;  /* of agents' ignore files; NULL: none */
 	char *files[CONFIG_FILES_MAX];
 	size_t file_count;
 };

@@ -208,6 +208,11 @@ const char *config_warning(const struct config *config)
 	return config->warning;
 }
 
+const char *config_files_warning(const struct config *config)
+{
+	return config->files_warning;
+}
+
 bool config_has_word(const struct config *config, size_t id, const char *word)
 {
 	return config_words_have(config_text(config, id), word);

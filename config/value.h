@@ -15,6 +15,9 @@ const struct config_value *config_value(const struct config *config, size_t id);
  * NULL: there is none.  Borrowed; for the program to say. */
 const char *config_warning(const struct config *config);
 
+/* config_files_warning(): likewise, what of the workspace's ignore files (ignore_files.h) is not in force. */
+const char *config_files_warning(const struct config *config);
+
 /* config_number(), config_text(): an option's number (or choice), an option's text; borrowed. */
 uint64_t config_number(const struct config *config, size_t id);
 const char *config_text(const struct config *config, size_t id);

@@ -153,6 +153,8 @@ int options_try(struct parsed *parsed, struct config_error *ret_error)
 		error = config_load(parsed->config, &parsed->request, ret_error);
 	if (error == 0 && config_warning(parsed->config) && !parsed->is_silent)
 		message("%s", config_warning(parsed->config));
+	if (error == 0 && config_files_warning(parsed->config) && !parsed->is_silent)
+		message("%s", config_files_warning(parsed->config));
 	return error;
 }
 

@@ -49,6 +49,7 @@
 #include "cli/session/session.h"
 #include "cli/session/session_make.h"
 #include "cli/session/session_word.h"
+#include "cli/session/settings_only.h"
 #include "cli/session/summary.h"
 #include "cli/undo/checkpoint.h"
 #include "config/rules.h"
@@ -175,6 +176,20 @@ static bool hands_on_file(const struct config *config, const struct segment *seg
 	return !best_effort;
 }
 
+/* Why there is none.  ret_why: room for a reason that settings give. */
+static const char *explain(const struct config *config, int error, struct config_error *ret_why)
+{
+	struct settings_only only = { .header = NULL };
+	bool is_too_long = error == -ENOSPC &&
+			   settings_only_init(config, &only, ret_why) == -ENOSPC;
+
+	settings_only_destroy(&only);
+	if (is_too_long)
+		return ret_why->text;
+	/* Of a directory that cannot be made, not of a session. */
+	return error == -ENOENT ? strerror(ENOENT) : session_explain(error);
+}
+
 /* The session, or none with a line that says why. */
 static enum blind prepare_session(const struct config *config, char **words,
 				  struct session *ret_session, struct via *ret_via)
@@ -182,6 +197,7 @@ static enum blind prepare_session(const struct config *config, char **words,
 	const struct config_rule *rule = via_binding_rule(config),
 				 *denies = via_denying_rule(config);
 	enum blind blind = NOT_BLIND;
+	struct config_error why;
 	char what[SEGMENT_PATH_BYTES], directory[SEGMENT_PATH_BYTES];
 
 	if (config_number(config, OPTION_session_mode) == SESSION_MODE_OFF)
@@ -195,9 +211,7 @@ static enum blind prepare_session(const struct config *config, char **words,
 			       session_name ? session_name : "no session could be made",
 			       session_name && session_name[0] == '/' ? "" : " in ",
 			       session_name && session_name[0] == '/' ? "" : directory);
-		/* Of a directory that cannot be made, not of a session. */
-		return go_blind(rule, what,
-				error == -ENOENT ? strerror(ENOENT) : session_explain(error));
+		return go_blind(rule, what, explain(config, error, &why));
 	}
 	via_choose(config, words, via_has_library(), supervise_supported, ret_via);
 	if (ret_via->refusal)

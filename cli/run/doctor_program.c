@@ -319,6 +319,7 @@ void doctor_check_program(struct doctor *doctor)
 		check_elder(doctor, &doctor->probe.session.segment);
 		if (program->invocation.role == ROLE_AGENT)
 			doctor_check_hooks_of(doctor, program->invocation.name);
+		doctor_check_sandbox(doctor, program->profile);
 		doctor_check_start(doctor);
 	}
 	doctor->unseen = doctor->unseen || program->unseen;

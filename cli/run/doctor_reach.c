@@ -59,6 +59,29 @@ void doctor_check_hooks_of(struct doctor *doctor, const char *name)
 	check_hooks_of(doctor, name, hooks_find(name));
 }
 
+void doctor_check_sandbox(struct doctor *doctor, const char *name)
+{
+	const struct config_profile *profile = config_profile_find(doctor->config, name);
+	const struct via *via = &doctor->program.via;
+	const char *sandbox = profile ? profile->values[PROFILE_OPTION_SANDBOX].text : "";
+	bool has_supervisor = via->ways != SESSION_VIA_PRELOAD ||
+			      (via->at_exec && !doctor->supervisor.error);
+
+	if (!sandbox[0])
+		return;
+	if (has_supervisor)
+		doctor_add(doctor, LEVEL_OK, "sandbox", NULL,
+			   "%s's own (%s): the supervisor answers there, and guards", name,
+			   sandbox);
+	else
+		doctor_add(doctor, LEVEL_WARN, "sandbox",
+			   doctor->supervisor.error ? "what the line on the supervisor says"
+						    : "say --via auto",
+			   "%s's own (%s): by the library alone repeats are not answered there, "
+			   "nor stale writes guarded",
+			   name, sandbox);
+}
+
 void doctor_check_guard(struct doctor *doctor)
 {
 	const struct program *program = &doctor->program;

@@ -17,4 +17,7 @@ void doctor_check_hooks(struct doctor *doctor);
 /* doctor_check_hooks_of(): what an agent's own hooks say, and what its transcript does. */
 void doctor_check_hooks_of(struct doctor *doctor, const char *name);
 
+/* doctor_check_sandbox(): what holds in the sandbox that an agent has of its own; name: of its profile. */
+void doctor_check_sandbox(struct doctor *doctor, const char *name);
+
 #endif

@@ -12,7 +12,8 @@ static const struct {
 	const char *effect;
 } WEAKENED[] = {
 	{ OPTION_session_mode, "nothing is answered, and the guard refuses nothing" },
-	{ OPTION_processes_ignore, "these programs are not tracked, nor what they read" },
+	{ OPTION_processes_ignore, "these programs are not tracked, nor what they read; what they "
+				   "change cannot be undone" },
 	{ OPTION_paths_exclude, "these files are not tracked or guarded" },
 	{ OPTION_notice_min_bytes, "fewer repeated reads are answered" },
 	{ OPTION_notice_max_bytes, "fewer repeated reads are answered" },

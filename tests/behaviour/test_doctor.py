@@ -203,6 +203,19 @@ class Doctor(Case):
         self.assertEqual(os.path.basename(document["program"]["executable"]), "bash")
         self.assertFalse((self.work / "was-run").exists())
 
+    def test_sandbox_of_an_agent(self):
+        """An agent's own sandbox is named, and what holds there by this way."""
+        path = self.script("codex", f"#!{sys.executable} -s", "import sys; sys.exit(sys.argv[1:] != ['--version'])")
+        check = self.checks(self.json("doctor", "--via", "preload", "--", path))["sandbox"]
+        self.assertEqual((check["level"], check["remedy"]), ("warn", "say --via auto" if self.supervises() else "what the line on the supervisor says"))
+        self.assertIn("codex's own (--sandbox workspace-write or read-only, one of which it has by default): by the library alone repeats are not answered there",
+                      check["detail"])
+        if self.supervises():
+            for words in ((), ("--via", "both")):
+                check = self.checks(self.json("doctor", *words, "--", path))["sandbox"]
+                self.assertEqual((check["level"], check["detail"].rpartition(": ")[2]), ("ok", "the supervisor answers there, and guards"))
+        self.assertNotIn("sandbox", self.checks(self.json("doctor", "--", "true")))
+
     def test_script_of_an_agent(self):
         path = self.script("pi", f"#!{sys.executable} -s", "import sys; sys.exit(sys.argv[1:] != ['--version'])")
         document = self.json("doctor", "--", path)

@@ -59,7 +59,8 @@ class IgnoreFiles(Case):
         self.assertEqual(self.ignored(), set(NAMES) - {"x.log", "keep.log", "sub/keep.log"})
 
     def test_each_file(self):
-        for name in (".aiderignore", ".aiexclude", ".claudeignore", ".clineignore", ".codeiumignore", ".cursorignore", ".geminiignore", ".rooignore"):
+        for name in (".aiderignore", ".aiexclude", ".augmentignore", ".claudeignore", ".clineignore", ".codeiumignore", ".continueignore", ".cursorignore",
+                     ".geminiignore", ".kilocodeignore", ".qwenignore", ".rooignore"):
             with self.subTest(name):
                 (self.work / name).write_text("plain\n")
                 self.assertEqual(self.ignored(), {"plain"})
@@ -102,6 +103,36 @@ class IgnoreFiles(Case):
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         path.write_text("".join(f"p{i}\n!q{i}\n" for i in range(999)))
         self.assertIn(b".cursorignore:32: there is no room for this and further patterns", self.seen("run", "--", "true").stderr)
+
+    def test_what_is_not_in_force(self):
+        """Each pattern is in force, or a line says which is not; the others are."""
+        no_text, no_room = "the pattern is not UTF-8 text, or holds a control character: it is not in force", \
+            "there is no room for this and further patterns: they are not in force"
+        for content, line in ((b"\xef\xbb\xbfplain\n", None), (b"plain\r\n", None), (b"plain", None),
+                              (b"a\0b\nplain\n", f"1: {no_text}"), (b"# caf\xe9\n\ncaf\xe9\nplain\n", f"3: {no_text}"), (b"\xff\xfep\0l\0\nplain\n", f"1: {no_text}"),
+                              (b"x" * 600 + b"\nplain\n", "1: the pattern is too long: it is not in force"),
+                              (b"plain\n" + b"# c\n" * 17000 + b"a.txt\n", f"16384: {no_room}"),
+                              (b"plain \n" + b"# c\n" * 16381 + b"a.key.not-this-one\n", f"16383: {no_room}")):
+            with self.subTest(content[:40]):
+                (self.work / ".cursorignore").write_bytes(content)
+                self.assertEqual(self.ignored(), {"plain"})
+                said = self.seen("run", "--", "true", code=0).stderr.decode()
+                self.assertEqual(said, f"seen: {self.work.resolve()}/.cursorignore:{line}\n" if line else "")
+
+    def test_each_file_is_said(self):
+        (self.work / ".cursorignore").symlink_to("plain")
+        (self.work / ".rooignore").symlink_to("/nonexistent")
+        (self.work / ".geminiignore").mkdir()
+        said = self.seen("run", "--", "true", code=0).stderr.decode()
+        for name, fault in ((".cursorignore", "is a symbolic link"), (".rooignore", "is a symbolic link"), (".geminiignore", "is no regular file")):
+            self.assertIn(f"{name}:1: {fault}: its patterns are not in force", said)
+
+    def test_no_room_beside_rules(self):
+        """A session holds 64 rules: those of the user are all in force, and the run starts."""
+        (self.home / ".config/seen/seen.ini").write_text("".join(f"[rule r{i}]\nop = read\npath = none-{i}\naction = warn\n" for i in range(62)))
+        (self.work / ".cursorignore").write_text("plain\n!q\na.txt\n!q\na.key\n")
+        self.assertEqual(self.ignored(), {"plain", "a.txt", "dir/a.txt"})
+        self.assertIn(".cursorignore:5: there are too many rules: further patterns are not in force", self.seen("run", "--", "true", code=0).stderr.decode())
 
 
 if __name__ == "__main__":

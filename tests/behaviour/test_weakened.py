@@ -11,7 +11,7 @@ class Weakened(Case):
         return [line.removeprefix(f"seen: {self.work.resolve()}/.seen.ini:") for line in said.splitlines() if ".seen.ini" in line]
 
     def test_each(self):
-        for content, line in (("[processes]\nignore = a b\n", "2: [processes] ignore = a b: these programs are not tracked, nor what they read"),
+        for content, line in (("[processes]\nignore = a b\n", "2: [processes] ignore = a b: these programs are not tracked, nor what they read; what they change cannot be undone"),
                               ("[paths]\nexclude = x\n", "2: [paths] exclude = x: these files are not tracked or guarded"),
                               ("[session]\nmode = observe\n", "2: [session] mode = observe: nothing is answered, and the guard refuses nothing"),
                               ("[notice]\nmin_bytes = 9000\n", "2: [notice] min_bytes = 9000: fewer repeated reads are answered"),
@@ -36,6 +36,22 @@ class Weakened(Case):
 
     def test_off(self):
         self.assertEqual(len(self.lines("[session]\nmode = off\n", "--summary")), 2)
+
+    def test_too_long(self):
+        """Rules that a session has no room for are named: it is no lack of space on a disk."""
+        (self.work / ".seen.ini").write_text("".join(f"[rule w{i}]\nop = read\n" + "".join(f"path = {'x' * 180}{k}\n" for k in range(60)) for i in range(9)))
+        said = self.seen("run", "--", "true", code=0).stderr.decode()
+        self.assertRegex(said, r"the texts of all options need \d+ bytes, a session holds 65536; the largest is \[rule w\d\] path with \d+, set by "
+                               rf"{self.work.resolve()}/.seen.ini:3, .*; the command runs unobserved")
+
+    def test_cannot_be_undone(self):
+        """What the line reports about programs that are ignored."""
+        (self.work / ".seen.ini").write_text("[processes]\nignore = rm\n")
+        for name in ("a", "b"):
+            (self.work / name).write_text("content\n")
+        self.seen("run", "--session", "s", "--", "sh", "-c", "rm a; mv b c", code=0)
+        self.seen("undo", "--session", "s", "--last", code=0)
+        self.assertEqual(sorted(path.name for path in self.work.iterdir() if path.name[0] != "."), ["b"])
 
     def test_watched(self):
         done = self.seen("run", "--rules", "ci", "--fail-on=rule", "--", "sh", "-c", "echo '[session]' > .seen.ini; mv .seen.ini x", code=14)
