@@ -9,8 +9,10 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/learn/learned.h"
+#include "cli/learn/learned_fewer.h"
 #include "cli/learn/learned_print.h"
 #include "cli/session/journal_file.h"
+#include "cli/session/settings_only.h"
 
 static const char *format, *journal;
 static bool complains;
@@ -50,17 +52,44 @@ static int learn(const struct config *config, struct learned *learned, const cha
 	return error < 0 ? journal_file_failed(path, error) : code;
 }
 
-static int print(struct learned *learned)
+/* A session has room for so many names; a policy that is longer starts no run. */
+static void warn_of_length(const struct config *config, const struct learned *learned)
 {
-	int error;
+	struct settings_only only = { .header = NULL };
+	struct config_error why;
+	size_t bytes = 0;
+	int error = settings_only_init(config, &only, &why);
+
+	for (size_t use = 0; use < LEARNED_USES; use++)
+		for (size_t i = 0; i < learned->counts[use]; i++) {
+			const struct learned_place *place = &learned->places[use][i];
+			bytes += strlen(place->path ? place->path : place->glob) + 1;
+		}
+	if (error == 0 && bytes + only.text_used > SETTINGS_TEXT_BYTES_MAX)
+		message("the places of this policy take %zu bytes, and a session has room for %zu: "
+			"`seen run --config` does not start with it; put directories in place of "
+			"what they hold",
+			bytes, SETTINGS_TEXT_BYTES_MAX - only.text_used);
+	settings_only_destroy(&only);
+}
+
+static int print_policy(const struct config *config, const struct learned *learned)
+{
+	if (format && strcmp(format, "bwrap") == 0)
+		return learned_print_bwrap(learned);
+	if (format && strcmp(format, "landlock") == 0)
+		return learned_print_landlock(learned);
+	warn_of_length(config, learned);
+	return learned_print_rules(learned, complains);
+}
+
+static int print(const struct config *config, struct learned *learned)
+{
+	int error = learned_fewer(learned);
 
 	learned_sort(learned);
-	if (format && strcmp(format, "bwrap") == 0)
-		error = learned_print_bwrap(learned);
-	else if (format && strcmp(format, "landlock") == 0)
-		error = learned_print_landlock(learned);
-	else
-		error = learned_print_rules(learned, complains);
+	if (error == 0)
+		error = print_policy(config, learned);
 	if (error < 0)
 		message("out of memory");
 	return message_exit_code(error < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK);
@@ -80,7 +109,7 @@ static int run(const struct config *config, char **words, int count)
 		code = EXIT_CODE_NOTHING;
 	}
 	if (code == EXIT_CODE_OK)
-		code = print(&learned);
+		code = print(config, &learned);
 	learned_destroy(&learned);
 	return code;
 }

@@ -9,18 +9,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/ini.h"
 #include "config/value.h"
 #include "tracker/guard/rule.h"
 #include "tracker/path/path.h"
 
 enum { DIGITS_MAX = 2 }; /* more of them in a row are a number that changes */
 
+/* Lies a directory at or below the first bytes of a path? */
+static bool covers(const char *path, size_t bytes, const char *directory)
+{
+	if (bytes == 1)
+		return directory != NULL;
+	return directory && strncmp(path, directory, bytes) == 0 &&
+	       (directory[bytes] == '/' || !directory[bytes]);
+}
+
+static bool covers_home(const struct learned *learned, const char *path, size_t bytes)
+{
+	return covers(path, bytes, learned->home) || covers(path, bytes, learned->real_home);
+}
+
 int learned_init(const struct config *config, struct learned *ret_learned)
 {
 	const char *scratch = getenv("TMPDIR");
 
 	*ret_learned = (struct learned){ .home = config_home(config) };
-	if (!scratch || scratch[0] != '/' || !scratch[1])
+	if (ret_learned->home)
+		ret_learned->real_home = realpath(ret_learned->home, NULL);
+	if (ret_learned->real_home && strcmp(ret_learned->real_home, ret_learned->home) == 0) {
+		free(ret_learned->real_home);
+		ret_learned->real_home = NULL;
+	}
+	if (!scratch || scratch[0] != '/' || !scratch[1] ||
+	    covers_home(ret_learned, scratch, strlen(scratch)))
 		return 0;
 	ret_learned->scratch = strdup(scratch);
 	return ret_learned->scratch ? 0 : -ENOMEM;
@@ -37,7 +59,9 @@ void learned_destroy(struct learned *learned)
 	}
 	tdestroy(learned->directories, free);
 	free(learned->workspace);
+	free(learned->real_home);
 	free(learned->scratch);
+	free(learned->left_out);
 	*learned = (struct learned){ .home = NULL };
 }
 
@@ -137,18 +161,15 @@ static struct place place_elsewhere(enum learned_use use, const char *path)
 			       .bytes = use == LEARNED_WRITE ? directory : components(path, 2) };
 }
 
-/* Lies a directory at or below the first bytes of a path? */
-static bool covers(const char *path, size_t bytes, const char *directory)
+bool learned_is_wide(const struct learned *learned, const char *path, size_t bytes)
 {
-	return directory && strncmp(path, directory, bytes) == 0 &&
-	       (directory[bytes] == '/' || !directory[bytes]);
+	return covers_home(learned, path, bytes) || covers(path, bytes, learned->workspace);
 }
 
 /* A place holds neither the home directory nor the workspace: it would allow all of them. */
 static struct place narrowed(const struct learned *learned, const char *path, struct place place)
 {
-	while (path[place.bytes] && (covers(path, place.bytes, learned->home) ||
-				     covers(path, place.bytes, learned->workspace)))
+	while (path[place.bytes] && learned_is_wide(learned, path, place.bytes))
 		place.bytes += components(path + place.bytes, 1);
 	return place;
 }
@@ -164,6 +185,12 @@ static struct place place_of(const struct learned *learned, enum learned_use use
 				       .skipped = (size_t)(rest - path) };
 	if ((rest = behind(path, learned->home)) && *rest)
 		return place_in_home(path, rest);
+	if ((rest = behind(path, learned->real_home)) && *rest) {
+		struct place place = place_in_home(path, rest);
+		place.prefix = NULL;
+		place.skipped = 0;
+		return place;
+	}
 	if ((rest = behind(path, learned->scratch)))
 		return (struct place){ .kind = LEARNED_SCRATCH,
 				       .bytes = (size_t)(rest - path),
@@ -172,26 +199,51 @@ static struct place place_of(const struct learned *learned, enum learned_use use
 	return narrowed(learned, path, place_elsewhere(use, path));
 }
 
-/* The place as a rule's glob; NULL: no memory. */
-static char *glob_of(const struct place *place, const char *path)
+/* Bytes that a seen.ini may not hold, or that end a word: `?` stands for one byte. */
+static bool is_unwritable(unsigned char byte, bool is_text)
 {
-	size_t prefix = place->prefix ? strlen(place->prefix) : 0;
-	char *glob = malloc(prefix + 2 * place->bytes + 2), *at = glob;
+	return isspace(byte) || byte == ';' || (!is_text && (byte < ' ' || byte >= 0x7f));
+}
+
+/* A glob that no line has room for ends with a `*` in time. */
+static void cut(char *glob)
+{
+	size_t bytes = LEARNED_GLOB_BYTES_MAX;
+
+	if (strlen(glob) <= bytes)
+		return;
+	for (bytes--; bytes > 0 && (glob[bytes - 1] == '\\' || (glob[bytes] & 0xc0) == 0x80);)
+		bytes--;
+	glob[bytes] = '*';
+	glob[bytes + 1] = '\0';
+}
+
+char *learned_glob(const char *prefix, const char *path, size_t skipped, size_t bytes,
+		   bool is_pattern)
+{
+	size_t prefix_bytes = prefix ? strlen(prefix) : 0;
+	bool is_text = !ini_text_check(path, bytes, true);
+	char *glob = malloc(prefix_bytes + 2 * bytes + 2), *at = glob;
 
 	if (!glob)
 		return NULL;
-	memcpy(at, place->prefix ? place->prefix : "", prefix);
-	at += prefix;
-	for (size_t i = place->skipped; i < place->bytes; i++) {
-		bool is_blank = isspace((unsigned char)path[i]) || path[i] == ';';
+	memcpy(at, prefix ? prefix : "", prefix_bytes);
+	at += prefix_bytes;
+	for (size_t i = skipped; i < bytes; i++) {
 		if (strchr("*?[\\", path[i]))
 			*at++ = '\\';
-		*at++ = is_blank ? '?' : path[i];
+		*at++ = is_unwritable((unsigned char)path[i], is_text) ? '?' : path[i];
 	}
-	if (place->is_pattern)
+	if (is_pattern)
 		*at++ = '*';
 	*at = '\0';
+	cut(glob);
 	return glob;
+}
+
+static char *glob_of(const struct place *place, const char *path)
+{
+	return learned_glob(place->prefix, path, place->skipped, place->bytes, place->is_pattern);
 }
 
 static struct learned_place *find_place(struct learned *learned, enum learned_use use,
@@ -247,11 +299,25 @@ static int note_directory(struct learned *learned, const char *path)
 	return 0;
 }
 
+/* A directory itself was opened or changed of which a place would allow too much. */
+static int leave_out(struct learned *learned, const char *path)
+{
+	if (!learned->left_out && !(learned->left_out = strdup(path)))
+		return -ENOMEM;
+	return 0;
+}
+
 static int note_access(struct learned *learned, enum learned_use use, const char *path)
 {
 	if (!path || path[0] != '/')
 		return 0;
 	const struct place place = place_of(learned, use, path);
+	bool is_wide = place.kind != LEARNED_WORKSPACE && !place.prefix &&
+		       learned_is_wide(learned, path, place.bytes);
+	if (is_wide && use != LEARNED_LIST)
+		return leave_out(learned, path);
+	if (!is_wide && use == LEARNED_LIST)
+		use = LEARNED_READ;
 	char *glob = glob_of(&place, path);
 	if (!glob)
 		return -ENOMEM;
@@ -326,7 +392,8 @@ static int note_open(struct learned *learned, const struct event *event)
 	int error = 0;
 
 	if (ops & (RULE_READ | RULE_LIST))
-		error = note_access(learned, LEARNED_READ, event->resolved);
+		error = note_access(learned, ops & RULE_LIST ? LEARNED_LIST : LEARNED_READ,
+				    event->resolved);
 	if (error == 0 && (ops & (RULE_WRITE | RULE_CREATE)))
 		error = note_access(learned, LEARNED_WRITE, event->resolved);
 	return error;
@@ -344,7 +411,7 @@ static int note_event(struct learned *learned, const struct event *event)
 	case JOURNAL_OPEN:
 		return note_open(learned, event);
 	case JOURNAL_LIST:
-		return note_access(learned, LEARNED_READ, event->resolved);
+		return note_access(learned, LEARNED_LIST, event->resolved);
 	case JOURNAL_START:
 		return note_access(learned, LEARNED_EXEC, event->executable);
 	case JOURNAL_EXEC:
@@ -385,6 +452,10 @@ int learned_read(struct learned *learned, const char *journal)
 			events_pass(events);
 		else if (found == EVENTS_EVENT)
 			error = note_event(learned, &event);
+	}
+	if (error == 0) {
+		const struct events_counts counts = events_counts(events);
+		learned->missing += counts.undone + counts.damaged + counts.lost;
 	}
 	events_close(events);
 	learned->sessions += error == 0;

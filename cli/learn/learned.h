@@ -7,14 +7,17 @@
 #ifndef SEEN_CLI_LEARN_LEARNED_H
 #define SEEN_CLI_LEARN_LEARNED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cli/journal/events.h"
 #include "config/config.h"
+#include "config/ini.h"
 
-/* What was done. */
-enum learned_use { LEARNED_READ, LEARNED_WRITE, LEARNED_EXEC, LEARNED_USES };
+/* What was done.  LEARNED_LIST: to list the names in a directory that holds the home directory or the
+ * workspace, of which a place to read would allow all. */
+enum learned_use { LEARNED_READ, LEARNED_LIST, LEARNED_WRITE, LEARNED_EXEC, LEARNED_USES };
 
 /* Where, in the order in which it is listed: what a reader has to decide about first. */
 enum learned_kind {
@@ -39,11 +42,14 @@ struct learned {
 	size_t counts[LEARNED_USES], capacities[LEARNED_USES];
 	char *workspace;   /* of the sessions; NULL: not known */
 	const char *home;  /* borrowed; NULL: none */
-	char *scratch;     /* $TMPDIR; NULL: not set */
+	char *real_home;   /* its canonical path, where that is another one; else NULL */
+	char *scratch;     /* $TMPDIR; NULL: not set, or the home directory is below it */
 	void *directories; /* tsearch(3): those that were touched */
 	size_t directory_count;
 	uint64_t accesses;
 	uint64_t unobserved; /* processes of which nothing is known */
+	uint64_t missing;    /* records that are damaged, or were not written */
+	char *left_out; /* a directory that would allow too much, was opened or changed itself; NULL: none */
 	size_t sessions;
 };
 
@@ -58,5 +64,16 @@ int learned_read(struct learned *learned, const char *journal);
 
 /* learned_sort(): by kind, then those with the fewest accesses first. */
 void learned_sort(struct learned *learned);
+
+/* learned_is_wide(): would a place of this path allow all of the home directory, or more than the workspace? */
+bool learned_is_wide(const struct learned *learned, const char *path, size_t bytes);
+
+/* The bytes of a place's glob: a line of a seen.ini holds it, behind `except = `. */
+enum { LEARNED_GLOB_BYTES_MAX = INI_LINE_BYTES_MAX - 9 };
+
+/* learned_glob(): a path as a rule's glob; of a longer one the beginning, and all that begins so.  prefix: what stands for its first `skipped` bytes; NULL: nothing.
+ * is_pattern: a `*` follows.  NULL: no memory. */
+char *learned_glob(const char *prefix, const char *path, size_t skipped, size_t bytes,
+		   bool is_pattern);
 
 #endif

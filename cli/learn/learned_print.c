@@ -12,6 +12,7 @@
 
 #include "cli/base/text.h"
 #include "config/ini.h"
+#include "tracker/path/path.h"
 
 static const char *const KIND_NAMES[LEARNED_KINDS] = {
 	[LEARNED_ELSEWHERE] = "elsewhere", [LEARNED_HOME] = "the home directory",
@@ -21,9 +22,11 @@ static const char *const KIND_NAMES[LEARNED_KINDS] = {
 
 static void print_head(const struct learned *learned, const char *comment)
 {
-	size_t places = learned->counts[LEARNED_READ] + learned->counts[LEARNED_WRITE] +
-			learned->counts[LEARNED_EXEC];
+	char name[4096];
+	size_t places = 0;
 
+	for (size_t use = 0; use < LEARNED_USES; use++)
+		places += learned->counts[use];
 	(void)printf("%s Learned from %zu session%s: %" PRIu64
 		     " accesses in %zu directories, as %zu "
 		     "places.\n",
@@ -34,6 +37,17 @@ static void print_head(const struct learned *learned, const char *comment)
 			     " process%s not observed: what these touched is not here.\n",
 			     comment, learned->unobserved,
 			     learned->unobserved == 1 ? " was" : "es were");
+	if (learned->missing)
+		(void)printf("%s %" PRIu64
+			     " record%s damaged, or could not be written: what these were about "
+			     "is not here.\n",
+			     comment, learned->missing, learned->missing == 1 ? " is" : "s are");
+	if (learned->left_out) {
+		(void)path_escape(learned->left_out, name, sizeof(name));
+		(void)printf("%s Left out: %s itself was opened or changed, which as a place would "
+			     "allow all below it.\n",
+			     comment, name);
+	}
 }
 
 /* ---- rules ---- */
@@ -43,12 +57,12 @@ static void print_except(const struct learned *learned, enum learned_use use)
 {
 	size_t used = 0;
 
+	if (use == LEARNED_LIST)
+		print_except(learned, LEARNED_READ);
 	for (size_t i = 0; i < learned->counts[use]; i++) {
 		const struct learned_place *place = &learned->places[use][i];
 		bool is_first = i == 0 || place[-1].kind != place->kind;
 		size_t bytes = strlen(place->glob) + 1;
-		if (bytes > INI_LINE_BYTES_MAX - sizeof("except ="))
-			continue;
 		if (is_first)
 			(void)printf("%s; %s\n", used ? "\n" : "", KIND_NAMES[place->kind]);
 		if (is_first || used + bytes > 100) {
@@ -71,15 +85,20 @@ int learned_print_rules(const struct learned *learned, bool complains)
 		{ LEARNED_WRITE, "write", "write create delete rename link metadata" },
 		{ LEARNED_EXEC, "exec", "exec" },
 		{ LEARNED_READ, "read", "read list" },
+		{ LEARNED_LIST, "list", "list" },
 	};
+	bool lists = learned->counts[LEARNED_LIST] > 0;
 
 	print_head(learned, ";");
 	(void)printf("; What is not below one of these places is %s: `seen run --config FILE "
 		     "--fail-on=rule -- COMMAND`.\n",
 		     complains ? "reported" : "refused");
 	for (size_t i = 0; i < sizeof(RULES) / sizeof(RULES[0]); i++) {
+		if (RULES[i].use == LEARNED_LIST && !lists)
+			continue;
 		(void)printf("\n[rule learned-%s]\nop = %s\naction = %s\n", RULES[i].name,
-			     RULES[i].ops, complains ? "warn" : "deny");
+			     lists && RULES[i].use == LEARNED_READ ? "read" : RULES[i].ops,
+			     complains ? "warn" : "deny");
 		print_except(learned, RULES[i].use);
 	}
 	return 0;
@@ -100,11 +119,12 @@ static void print_word(const char *word)
 	(void)putchar('\'');
 }
 
+/* Is it a place that is written, or below one? */
 static bool is_written(const struct learned *learned, const char *path)
 {
 	for (size_t i = 0; i < learned->counts[LEARNED_WRITE]; i++) {
 		const char *other = learned->places[LEARNED_WRITE][i].path;
-		if (other && strcmp(other, path) == 0)
+		if (other && path_below(path, other))
 			return true;
 	}
 	return false;
@@ -143,7 +163,7 @@ static int compare_paths(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* All places, each once, a directory before what it holds.  Returns their number. */
+/* All places but those to list, each once, a directory before what it holds.  Returns their number. */
 static size_t list_paths(const struct learned *learned, const char **ret_paths)
 {
 	static const char *const LOADER[] = { "/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc" };
@@ -152,7 +172,7 @@ static size_t list_paths(const struct learned *learned, const char **ret_paths)
 	for (size_t i = 0; i < sizeof(LOADER) / sizeof(LOADER[0]); i++)
 		ret_paths[count++] = LOADER[i];
 	for (size_t use = 0; use < LEARNED_USES; use++)
-		for (size_t i = 0; i < learned->counts[use]; i++)
+		for (size_t i = 0; use != LEARNED_LIST && i < learned->counts[use]; i++)
 			if (learned->places[use][i].path)
 				ret_paths[count++] = learned->places[use][i].path;
 	qsort(ret_paths, count, sizeof(*ret_paths), compare_paths);
@@ -201,9 +221,9 @@ int learned_print_bwrap(const struct learned *learned)
 /* ---- Landlock ---- */
 
 /* Names as in linux/landlock.h, without their beginning. */
-static json_t *make_rights(bool writes)
+static json_t *make_rights(bool reads, bool writes)
 {
-	static const char *const READS[] = { "EXECUTE", "READ_FILE", "READ_DIR", NULL };
+	static const char *const READS[] = { "READ_DIR", "READ_FILE", "EXECUTE", NULL };
 	static const char *const WRITES[] = { "WRITE_FILE", "REMOVE_DIR", "REMOVE_FILE",
 					      "MAKE_CHAR",  "MAKE_DIR",   "MAKE_REG",
 					      "MAKE_SOCK",  "MAKE_FIFO",  "MAKE_BLOCK",
@@ -211,11 +231,20 @@ static json_t *make_rights(bool writes)
 					      NULL };
 	json_t *rights = json_array();
 
-	for (size_t i = 0; READS[i]; i++)
+	for (size_t i = 0; READS[i] && (reads || i == 0); i++)
 		(void)json_array_append_new(rights, json_string(READS[i]));
 	for (size_t i = 0; writes && WRITES[i]; i++)
 		(void)json_array_append_new(rights, json_string(WRITES[i]));
 	return rights;
+}
+
+static void append_rule(json_t *rules, const char *path, bool reads, bool writes)
+{
+	json_t *rule = json_object();
+
+	(void)json_object_set_new(rule, "parent", text_json(path));
+	(void)json_object_set_new(rule, "allowed_access", make_rights(reads, writes));
+	(void)json_array_append_new(rules, rule);
 }
 
 int learned_print_landlock(const struct learned *learned)
@@ -229,16 +258,14 @@ int learned_print_landlock(const struct learned *learned)
 		json_decref(rules);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) {
-		json_t *rule = json_object();
-		bool writes = is_written(learned, paths[i]) || is_special(paths[i]);
-		(void)json_object_set_new(rule, "parent", text_json(paths[i]));
-		(void)json_object_set_new(rule, "allowed_access", make_rights(writes));
-		(void)json_array_append_new(rules, rule);
-	}
+	for (size_t i = 0; i < count; i++)
+		append_rule(rules, paths[i], true,
+			    is_written(learned, paths[i]) || is_special(paths[i]));
+	for (size_t i = 0; i < learned->counts[LEARNED_LIST]; i++)
+		append_rule(rules, learned->places[LEARNED_LIST][i].path, false, false);
 	free(paths);
 	(void)json_object_set_new(document, "schema", json_string("seen/landlock/1"));
-	(void)json_object_set_new(document, "handled_access_fs", make_rights(true));
+	(void)json_object_set_new(document, "handled_access_fs", make_rights(true, true));
 	(void)json_object_set_new(document, "path_beneath", rules);
 	return text_json_print(document);
 }

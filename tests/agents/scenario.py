@@ -171,10 +171,12 @@ def first_lines(text, count):
     return "".join(text.splitlines(keepends=True)[:count])
 
 
-def build(reads_by_shell=False):
+def build(reads_by_shell=False, proves_long=False, cuts=None):
     """Returns (files at the start, steps, files at the end), files as {path: text}.
 
     reads_by_shell: the agent has no read tool of its own: what it reads, its model is given by a command
+    proves_long: what the model was given of an output of more than 24,000 bytes may be proven before its next call, or not: both are right
+    cuts: of a longer output the agent gives its model a part
     """
     s = Script()
     for name in ("again", "filler", "pipes", "tool", "append", "outside", "quiet", "touch",
@@ -295,11 +297,13 @@ def build(reads_by_shell=False):
     # Sizes.
     s.shell("small", "cat small.py", s.real("small.py"))
     s.shell("small again", "cat small.py", s.real("small.py"))
-    s.shell("large", "cat large.py", s.real("large.py"))
-    s.shell("large again", "cat large.py", s.real("large.py"))
-    s.shell("long output of two", "cat half1.py half2.py", s.real("half1.py"), s.real("half2.py"))
-    s.shell("one of the two", "cat half1.py", s.real("half1.py"))
-    s.shell("one of the two again", "cat half1.py", s.notice("half1.py"))
+    if cuts is None or cuts > len(s.files["large.py"]):
+        s.shell("large", "cat large.py", s.real("large.py"))
+        s.shell("large again", "cat large.py", s.real("large.py"))
+        s.shell("long output of two", "cat half1.py half2.py", s.real("half1.py"), s.real("half2.py"))
+        either = Either("half1.py", s.files["half1.py"])
+        s.shell("one of the two", "cat half1.py", either if proves_long else s.real("half1.py"))
+        s.shell("one of the two again", "cat half1.py", either if proves_long else s.notice("half1.py"))
 
     s.shell("git status", "echo status; git status --short", "status\n" + "".join(
         f" M {f}\n" for f in sorted(f for f in start if s.files[f] != start[f])) + "".join(

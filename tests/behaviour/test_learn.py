@@ -81,6 +81,83 @@ class Learn(Case):
         policy = self.learned(work=work)
         self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", work, code=0)
 
+    def test_names_that_no_file_holds(self):
+        """A seen.ini holds neither control characters nor bytes that are no UTF-8: the policy is one all the same."""
+        names = (b"line\nbreak", b"esc\x1b[31m", b"lat\xe9", b"c1\xc2\x85", b"quo'te\"", b"-dash", b" first", b"\xc3\xbc", b"long" * 60)
+        for name in names:
+            os.mkdir(os.path.join(os.fsencode(self.home), name))
+        work = b"".join(b"echo x > ~/$'" + b"".join(b"\\x%02x" % byte for byte in name) + b"'/f\n" for name in names).decode()
+        policy = self.learned(work=work)
+        self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", work, code=0)
+        self.assertIn("ü", policy.read_text())
+
+    def test_home_itself(self):
+        """Names in the home directory, and in those above it, are learned as that: no file there may be read for it."""
+        (self.home / ".ssh").mkdir()
+        (self.home / ".ssh/id_rsa").write_text("KEY")
+        work = "ls ~ ~/.. / > /dev/null; chmod 755 ~; cat in > /dev/null"
+        policy = self.learned(work=work)
+        self.assertIn(f"; Left out: {self.home.resolve()} itself", policy.read_text())
+        self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", "ls ~ ~/.. / > /dev/null; cat in > /dev/null", code=0)
+        for command in ("cat ~/.ssh/id_rsa", "echo x > ~/new", "chmod 700 ~/.ssh", f"cat {self.top}/other/a/b/file"):
+            with self.subTest(command):
+                done = self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", command, code=14)
+                self.assertNotIn(b"KEY", done.stdout)
+        rules = json.loads(self.seen("learn", "--format", "landlock", "first", code=0).stdout)
+        (home,) = [rule["allowed_access"] for rule in rules["path_beneath"] if rule["parent"] == str(self.home.resolve())]
+        self.assertEqual(home, ["READ_DIR"])
+        script = self.seen("learn", "--format", "bwrap", "first", code=0).stdout.decode()
+        self.assertNotIn(f"'{self.home.resolve()}'", script)
+
+    def test_home_below_the_temporary_directory(self):
+        """$TMPDIR is no place then: it would allow all of the home directory."""
+        env = {"TMPDIR": str(self.top)}
+        self.seen("run", "--session", "first", "--", "bash", "-c", "echo x > $TMPDIR/t", env=env, code=0)
+        policy = self.top / "policy"
+        policy.write_bytes(self.seen("learn", "first", env=env, code=0).stdout)
+        self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", "echo x > $TMPDIR/t", env=env, code=0)
+        self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", "echo x > ~/.bashrc", env=env, code=14)
+
+    def test_many_places(self):
+        """Many directories elsewhere are a directory above them; what lies below a place is none of its own."""
+        out = self.top / "other/out"
+        for made in (True, False):  # by the session, so that the directory above is a place; before it
+            shutil.rmtree(out, ignore_errors=True)
+            for i in range(300):
+                (out / f"{'x' * 200}/{i}/in").mkdir(parents=True)
+            if made:
+                shutil.rmtree(out)
+            work = f"for i in $(seq 0 299); do {'mkdir -p $OUT/$i/in;' if made else ''} echo x > $OUT/$i/in/f; done"
+            self.env["OUT"] = str(out / ("x" * 200))
+            session = f"made-{made}"
+            self.seen("run", "--session", session, "--", "bash", "-c", work, code=0)
+            policy = self.top / "policy"
+            policy.write_bytes(self.seen("learn", session, code=0).stdout)
+            with self.subTest(made=made):
+                self.assertLess(len(policy.read_text().splitlines()), 30)
+                self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", work, code=0)
+                for command in (f"echo x > {self.top}/new", "echo x > ~/.bashrc"):
+                    self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", command, code=14)
+
+    def test_too_long(self):
+        """In the home directory they stay, and a line reports a policy that no session has room for."""
+        work = f"for i in {{a..t}}{{a..t}}; do mkdir ~/.{'x' * 150}-$i; done"
+        policy = self.learned(work=work)
+        self.assertIn(b"`seen run --config` does not start with it", self.seen("learn", "first", code=0).stderr)
+        done = self.seen("run", "--config", str(policy), "--", "true", code=125)
+        self.assertRegex(done.stderr.decode(), r"the texts of all options need \d+ bytes, a session holds 65536; the largest is \[rule learned-write\] except with \d+, set by ")
+
+    def test_damaged(self):
+        """Records that cannot be read are counted in the policy's first lines."""
+        self.learned()
+        self.assertNotIn(b"damaged", self.seen("learn", "first", code=0).stdout)
+        (journal,) = self.home.glob(".local/state/seen/first/journal")
+        with open(journal, "r+b") as file:
+            file.seek(journal.stat().st_size // 2)
+            file.write(b"\xff" * 4096)
+        done = self.seen("learn", "first")
+        self.assertRegex(done.stdout.decode(), r"(?m)^; \d+ records? (is|are) damaged, or could not be written: what these were about is not here\.$")
+
     @unittest.skipUnless(WORKS, "bubblewrap does not work here")
     def test_bwrap(self):
         """The same work passes below bubblewrap; what was not touched is not there."""
