@@ -35,6 +35,7 @@ struct confine_search {
 	struct stat links[LINKS_MAX]; /* directories that were followed to */
 	size_t link_count;
 	int depth;
+	int followed; /* links to directories that the walk is behind */
 };
 
 /* Has the rules of one set deny, those of its user that deny to be read stay, and no others. */
@@ -179,8 +180,12 @@ static int protect(struct confine_search *search, const char *path)
 /* A path that no program may write to, in a place that is writable. */
 static int fix(struct confine_search *search, const char *path)
 {
-	const struct confine_place *above = confinement_above(search->confinement, path);
+	char target[PATH_MAX];
 
+	/* Behind a link that was followed it is what the link leads to. */
+	if (search->followed && realpath(path, target))
+		path = target;
+	const struct confine_place *above = confinement_above(search->confinement, path);
 	if (!above || above->access != CONFINE_WRITABLE)
 		return 0;
 	return confinement_add(search->confinement, path, CONFINE_FIXED);
@@ -225,7 +230,10 @@ static int follow_directory(struct confine_search *search, char *path, size_t le
 		    search->links[i].st_dev == stat.st_dev)
 			return 0;
 	search->links[search->link_count++] = stat;
-	return walk(search, AT_FDCWD, path, path, length);
+	search->followed++;
+	int error = walk(search, AT_FDCWD, path, path, length);
+	search->followed--;
+	return error;
 }
 
 static int judge_entry(struct confine_search *search, int directory, const struct dirent *entry,

@@ -30,6 +30,7 @@ static int add_match(void *data, const char *path, const char *found)
 {
 	struct making *making = data;
 	struct stat stat;
+	char name[PATH_MAX];
 	/* Where devices and daemons are, and other processes. */
 	static const char *const NEVER[] = { "/proc", "/sys", "/run", NULL };
 
@@ -38,10 +39,16 @@ static int add_match(void *data, const char *path, const char *found)
 	for (size_t i = 0; NEVER[i] && making->access == CONFINE_WRITABLE; i++)
 		if (confine_path_is_below(path, NEVER[i]))
 			return 0;
-	/* Of a link it is the name that is to be fixed. */
-	bool is_name = making->access == CONFINE_FIXED && lstat(found, &stat) == 0 &&
-		       S_ISLNK(stat.st_mode);
-	return confinement_add(making->confinement, is_name ? found : path, making->access);
+	/* Behind a link it is the name that is to be fixed, too; of a link the name alone. */
+	(void)snprintf(name, sizeof(name), "%s", found);
+	for (size_t length = strlen(name); length > 1 && name[length - 1] == '/';)
+		name[--length] = '\0';
+	if (making->access == CONFINE_FIXED && strcmp(path, name) != 0) {
+		int error = confinement_add(making->confinement, name, making->access);
+		if (error < 0 || (lstat(name, &stat) == 0 && S_ISLNK(stat.st_mode)))
+			return error;
+	}
+	return confinement_add(making->confinement, path, making->access);
 }
 
 static int add_words(struct making *making, const char *words, enum confine_access access,
@@ -143,6 +150,31 @@ static int add_settings(struct making *making)
 			making,
 			config_profile_at(making->config, i)->values[PROFILE_OPTION_SETTINGS].text,
 			CONFINE_FIXED, false);
+	return error;
+}
+
+/* What the set `ci` speaks of behind a link of the workspace's own: the search finds it by its other name. */
+static int add_linked(struct making *making)
+{
+	char word[PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; i < config_rule_count(making->config) && error == 0; i++) {
+		const struct config_rule *rule = config_rule_at(making->config, i);
+		const char *at = rule->values[RULE_OPTION_PATH].text;
+		bool is_off = rule->is_mentioned &&
+			      rule->values[RULE_OPTION_ACTION].number == RULE_ACTION_OFF;
+		if (!rule->set || strcmp(rule->set, "ci") != 0 || is_off)
+			continue;
+		for (; *at && error == 0; at += strcspn(at, " "), at += *at == ' ') {
+			int length = (int)strcspn(at, " ");
+			if (strchr("~$@/", at[0]) || !memchr(at, '/', (size_t)length) ||
+			    memchr(at, '*', (size_t)length) ||
+			    snprintf(word, sizeof(word), "./%.*s", length, at) >= (int)sizeof(word))
+				continue;
+			error = add_words(making, word, CONFINE_FIXED, false);
+		}
+	}
 	return error;
 }
 
@@ -416,14 +448,17 @@ static void drop_superfluous(struct confinement *confinement)
 /* No mount can be made on a symbolic link, and a writable directory's can be replaced. */
 static int refuse_links(struct confinement *confinement)
 {
-	for (size_t i = 0; i < confinement->count; i++)
-		if (confinement->places[i].access == CONFINE_FIXED &&
-		    confinement->places[i].is_link)
+	for (size_t i = 0; i < confinement->count; i++) {
+		const struct confine_place *place = &confinement->places[i];
+		if ((place->access == CONFINE_FIXED || place->access == CONFINE_PINNED) &&
+		    place->is_link)
 			return confinement_fail(
 				confinement,
 				"--confine: %s is a symbolic link, which cannot be kept "
-				"read-only; replace it by a file, or say -c confine.write=%s",
-				confinement->places[i].path, confinement->places[i].path);
+				"read-only; replace it by a %s, or say -c confine.write=%s",
+				place->path, place->access == CONFINE_PINNED ? "directory" : "file",
+				place->path);
+	}
 	return 0;
 }
 
@@ -464,11 +499,13 @@ static int fix(struct making *making)
 	if (error == 0)
 		error = add_settings(making);
 	if (error == 0)
+		error = add_linked(making);
+	if (error == 0)
 		error = except(making, OPTION_confine_write, CONFINE_FIXED);
 	drop_superfluous(making->confinement);
 	if (error == 0)
-		error = refuse_links(making->confinement);
-	return error == 0 ? add_pins(making->confinement) : error;
+		error = add_pins(making->confinement);
+	return error == 0 ? refuse_links(making->confinement) : error;
 }
 
 static void drop_fixed(struct confinement *confinement)

@@ -1,15 +1,19 @@
 /* The run that this one is started in: see above.h. */
 #include "cli/run/above.h"
 
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "cli/session/session.h"
 #include "config/pack.h"
 #include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
+#include "tracker/sys/sys.h"
 
 enum { ANCESTORS_MAX = 64 };
 
@@ -110,4 +114,34 @@ bool above_denies(const struct config *config)
 	}
 	free(packed);
 	return denies;
+}
+
+/* Is it the run inside of a confinement: `SEEN confined ...` (confined.c)? */
+static bool is_confined_run(pid_t pid, const char *program)
+{
+	char path[64], words[PATH_MAX + 64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	ssize_t bytes = sys_read_file(path, words, sizeof(words));
+	size_t first = bytes > 0 ? strlen(words) + 1 : 0;
+	return first && first < (size_t)bytes && strcmp(words, program) == 0 &&
+	       strcmp(words + first, "confined") == 0;
+}
+
+bool above_is_confined(void)
+{
+	char program[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	pid_t pid = getpid();
+
+	/* Either way to confine a run sets no_new_privs. */
+	if (length < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return false;
+	program[length] = '\0';
+	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
+		pid = (pid_t)process_parent_of((uint32_t)pid);
+		if (is_confined_run(pid, program))
+			return true;
+	}
+	return false;
 }

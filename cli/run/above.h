@@ -13,4 +13,7 @@
  * rules of a config deny?  It has the same rules then, of the same workspace. */
 bool above_denies(const struct config *config);
 
+/* above_is_confined(): is this process in a confined run? */
+bool above_is_confined(void);
+
 #endif

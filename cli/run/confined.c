@@ -26,6 +26,7 @@
 #include "cli/confine/sets.h"
 #include "cli/confine/terminal_filter.h"
 #include "cli/enable/starter.h"
+#include "cli/run/above.h"
 #include "cli/run/confined_check.h"
 #include "cli/run/confined_options.h"
 #include "cli/run/launcher.h"
@@ -269,6 +270,15 @@ static bool receive(int socket, bool waits, struct report *ret_report, pid_t *re
 	return true;
 }
 
+static const char IN_CONFINED[] = "leave --confine out: the run that this one is in is confined "
+				  "already, and what that keeps from it is out of reach here, too";
+
+/* What its user can do. */
+static const char *remedy(enum bwrap_state state)
+{
+	return state == BWRAP_REFUSED && above_is_confined() ? IN_CONFINED : bwrap_remedy(state);
+}
+
 /* It ended before the run inside began.  Returns EXIT_CODE_FAILED with a line, or NOT_HERE where another
  * way may be tried. */
 static int explain(const struct start *start, struct attempt *attempt)
@@ -289,7 +299,7 @@ static int explain(const struct start *start, struct attempt *attempt)
 			said[0] ? said : "it ended before it began");
 	else
 		message("--confine: not possible here: %s; the command is not started; %s",
-			said[0] ? said : "bwrap cannot be run", bwrap_remedy(state));
+			said[0] ? said : "bwrap cannot be run", remedy(state));
 	return EXIT_CODE_FAILED;
 }
 
@@ -382,8 +392,8 @@ static int run_confinement(struct attempt *attempt)
  * was not possible; BWRAP_WORKS: it was not asked for. */
 static int run_by_landlock(struct attempt *attempt, enum bwrap_state bubblewrap)
 {
-	const char *reason, *remedy = bubblewrap == BWRAP_WORKS ? "say -c confine.by=bubblewrap"
-								: bwrap_remedy(bubblewrap);
+	const char *reason, *advice = bubblewrap == BWRAP_WORKS ? "say -c confine.by=bubblewrap"
+								: remedy(bubblewrap);
 	char first[PATH_MAX], why[BWRAP_REASON_BYTES + 32] = "";
 
 	if (bubblewrap == BWRAP_ABSENT)
@@ -392,7 +402,7 @@ static int run_by_landlock(struct attempt *attempt, enum bwrap_state bubblewrap)
 		(void)snprintf(why, sizeof(why), "%s, and ", attempt->refusal);
 	if (!landlock_version(&reason)) {
 		message("--confine: not possible here: %s%s; the command is not started; %s", why,
-			reason, remedy);
+			reason, advice);
 		return EXIT_CODE_FAILED;
 	}
 	size_t count = grants_take_writable(attempt->confinement, first);
@@ -400,7 +410,7 @@ static int run_by_landlock(struct attempt *attempt, enum bwrap_state bubblewrap)
 		message("--confine: not possible here: %sLandlock cannot keep %s%s in a writable "
 			"directory; the command is not started; %s; or have rules keep these: -c "
 			"confine.by=rules",
-			why, first, count > 1 ? " and others" : "", remedy);
+			why, first, count > 1 ? " and others" : "", advice);
 		return EXIT_CODE_FAILED;
 	}
 	return run_confinement(attempt);

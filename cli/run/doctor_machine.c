@@ -17,6 +17,7 @@
 #include "cli/confine/landlock.h"
 #include "cli/enable/enabled.h"
 #include "cli/enable/enabled_state.h"
+#include "cli/run/above.h"
 #include "cli/run/outlive.h"
 #include "cli/session/session.h"
 #include "cli/session/store.h"
@@ -110,6 +111,10 @@ static void check_confinement(struct doctor *doctor)
 				   ? "mount namespace, of root's capabilities those for files "
 				     "of others"
 				   : "user and mount namespace, no capabilities");
+	else if (above_is_confined())
+		doctor_add(doctor, LEVEL_WARN, "confine", "leave --confine out in here",
+			   "the run that this one is in is confined already: what that keeps from "
+			   "it is out of reach here, too");
 	else if (landlock_version(&no_landlock))
 		doctor_add(doctor, LEVEL_WARN, "confine", bwrap_remedy(state),
 			   "by Landlock %d alone (%s): files that are protected in a writable "

@@ -175,6 +175,25 @@ class ReadOnly(Confined):
         self.assertIn(".git/config is a symbolic link, which cannot be kept read-only; replace it by a file, or say -c confine.write=", said)
         self.assertEqual(self.confined("true", "-c", "confine.write=./.git/config"), "")
 
+    def test_linked_directory(self):
+        """Neither can what lies behind a link, which could be replaced: elsewhere, and in the workspace."""
+        for name, target in ((".claude", self.top / "elsewhere"), (".github", self.top / "elsewhere"), (".github", "tools"), (".git/hooks", "../tools")):
+            with self.subTest(f"{name} -> {target}"):
+                link, kept = self.work / name, self.top / "kept"
+                os.rename(link, kept)
+                place = link.parent / target
+                os.rename(kept, place)
+                link.symlink_to(target)
+                said = self.confined("true", code=125)
+                self.assertIn(f"{link} is a symbolic link, which cannot be kept read-only; replace it by a ", said)
+                self.assertEqual(self.confined(f"rm {name}", "-c", f"confine.write=./{name}"), "")
+                link.unlink(missing_ok=True)
+                os.rename(place, link)
+        (self.top / "other/.git").mkdir(parents=True)
+        (self.top / "other/.git/config").write_text("")
+        (self.work / "other").symlink_to(self.top / "other")  # a repository elsewhere is none of this one's
+        self.confined("echo x > other/.git/config && exit 42 || exit 7", code=7)
+
     def test_home_hidden(self):
         said = self.confined("ls -A ~; cat ~/notes; echo x > ~/new", confine="isolated", code=1)
         self.assertEqual(set(said.splitlines()[:5]) & {"notes"}, set())
@@ -213,6 +232,18 @@ class Together(Confined):
     def test_rules(self):
         said = self.confined("echo x > new.env; cat new.env; busybox cat new.env", "--rules", "secrets:deny", code=1)
         self.assertEqual(said.count("Permission denied"), 2, said)
+
+    def test_in_a_confined_run(self):
+        """Another one in it is started, or the line does not blame the kernel's settings."""
+        inner = (SEEN, "run", "--confine", "--", "echo", "started")
+        done = self.seen("run", "--confine", "--", *inner)
+        if not IS_ROOT and done.returncode == 0:
+            self.assertEqual(done.stdout, b"started\n")
+            return
+        self.assertEqual((done.returncode, done.stdout), (125, b""))
+        self.assertIn(b"; leave --confine out: the run that this one is in is confined already", done.stderr)
+        self.assertIn(b"warn  confine: the run that this one is in is confined already", self.seen("run", "--confine", "--", SEEN, "doctor").stdout)
+        self.seen("run", "--confine", "--", SEEN, "run", "--", "true", code=0)
 
     def test_summary(self):
         done = self.seen("run", "--confine", "--counts", "--no-network", "--", "true", code=0)
