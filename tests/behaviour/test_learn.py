@@ -20,6 +20,7 @@ class Learn(Case):
         (other / "a/b/file").write_text("content\n")
         (self.work / "in").write_text("in\n")
         self.env["OTHER"] = str(other)
+        (self.home / ".cache").mkdir()
 
     def learned(self, *options, work=WORK):
         self.seen("run", "--session", "first", "--", "bash", "-c", work, code=0)
