@@ -29,7 +29,7 @@ static bool is_foreign(int fd)
 
 static bool names_foreign(const struct target *target, const struct named *named)
 {
-	if (!inspection_start())
+	if (!inspection_wait())
 		return false;
 	int fd = resolve_file(target, named, true);
 	if (fd >= 0)

@@ -149,7 +149,7 @@ static bool concerns(const struct supervision *supervision, const struct target 
 	return path && path[0] && guard_concerns(supervision->segment, &who, path);
 }
 
-/* inspection_start() was asked.  False: it is none of the guard's. */
+/* inspection_wait() was asked.  False: it is none of the guard's. */
 static bool identify(const struct supervision *supervision, const struct target *target,
 		     const struct named *named, bool follows, struct named *ret_real,
 		     char *ret_path)
@@ -172,7 +172,7 @@ static bool identify(const struct supervision *supervision, const struct target 
 bool write_identify(const struct supervision *supervision, const struct target *target,
 		    const struct named *named, bool follows, struct named *ret_real, char *ret_path)
 {
-	if (!inspection_start()) {
+	if (!inspection_wait()) {
 		*ret_real = *named;
 		return concerns(supervision, target, named->normal);
 	}
@@ -299,7 +299,7 @@ int guarded_ask(const struct supervision *supervision, struct target *target,
 		const struct named *named, enum guard_kind kind, bool follows,
 		const struct named *source)
 {
-	if (!inspection_start()) {
+	if (!inspection_wait()) {
 		segment_count(supervision->segment, COUNTER_unguarded, 1);
 		return 0;
 	}

@@ -20,7 +20,7 @@ struct guarded_files;
  *
  * follows: the call follows symbolic links.  source: for RENAME the file that replaces it; else NULL.
  * Returns 0, or a negative errno that the call is to fail with.  Reads the file where it has a
- * baseline, within inspection_start(). */
+ * baseline, within inspection_wait(). */
 int guarded_ask(const struct supervision *supervision, struct target *target,
 		const struct named *named, enum guard_kind kind, bool follows,
 		const struct named *source);
@@ -31,7 +31,7 @@ bool write_may_concern(const struct supervision *supervision, const struct targe
 		       const struct named *named);
 
 /* write_identify(): finds the name by which the guard knows a file: behind all symbolic links, or
- * another hard link.  follows: as for guarded_ask().  Runs within inspection_start().  ret_real:
+ * another hard link.  follows: as for guarded_ask().  Runs within inspection_wait().  ret_real:
  * `named` with that name, in ret_path (SEGMENT_PATH_BYTES), where there is one.  Returns whether the
  * guard is concerned with the file. */
 bool write_identify(const struct supervision *supervision, const struct target *target,

@@ -117,11 +117,11 @@ int policy_guard(const struct trapped *trapped, enum journal_op op, uint32_t fla
 		      !trapped_is_there(trapped, named, false, true);
 	struct named real;
 	char path[SEGMENT_PATH_BYTES];
-	if ((!is_safe || is_new) && write_may_concern(supervision, target, named) &&
-	    write_identify(supervision, target, named, follows, &real, path)) {
+	if ((!is_safe || is_new) && write_may_concern(supervision, target, named)) {
 		exchange_note_slow(trapped->exchange);
-		error = guarded_ask(supervision, trapped->target, &real, kind_of(op, flags),
-				    follows, source);
+		if (write_identify(supervision, target, named, follows, &real, path))
+			error = guarded_ask(supervision, trapped->target, &real, kind_of(op, flags),
+					    follows, source);
 		if (error == 0 && target->writes)
 			targets_note_writing(trapped->targets, target->pid);
 	}

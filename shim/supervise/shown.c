@@ -52,7 +52,7 @@ void shown_note_read(const struct supervision *supervision, struct target *targe
 	bool is_agent = target->request.context.role == ROLE_AGENT;
 
 	if (!guarded_holds_for(target) || (!is_agent && !target->invocation.shows) ||
-	    !named->normal || !guarded_writer(target).scope_id || !inspection_start())
+	    !named->normal || !guarded_writer(target).scope_id || !inspection_wait())
 		return;
 	struct named real = *named;
 	char path[SEGMENT_PATH_BYTES];

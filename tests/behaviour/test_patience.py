@@ -16,6 +16,31 @@ from harness import BUILD, RUN, VIA, Session, SessionTest, lines, wait_until
 BUSYBOX = shutil.which("busybox")
 SLOW_FILES = os.path.join(BUILD, "tests", "programs", "helpers", "slow_files")
 RULES = ("--rules", "secrets:deny")
+COUNT = 40
+# An agent that reads files while others wait for a slow one each, and then writes over them.  Prints how often it was refused.
+WRITES = """
+import errno, os, subprocess, sys, time
+readers = [subprocess.Popen(["bash", "-c", "while [ -e go ]; do busybox cat slow/f%d > read.%d || exit; done" % (i, i)]) for i in (1, 2, 3)]
+while not all(os.path.exists("read.%d" % i) and os.path.getsize("read.%d" % i) for i in (1, 2, 3)):
+    time.sleep(0.01)
+files = ["f%d" % i for i in range(int(sys.argv[1]))]
+for file in files:
+    open(file).read()
+time.sleep(0.5)
+open("please", "w").close()
+while os.path.exists("please"):
+    time.sleep(0.01)
+refused = 0
+for file in files:
+    try:
+        open(file, "w").write("the agent's")
+    except OSError as error:
+        refused += error.errno == errno.ESTALE
+os.unlink("go")
+for reader in readers:
+    reader.wait()
+print(refused)
+"""
 CATS = ["cat"] + (["busybox cat"] if BUSYBOX else [])
 
 
@@ -110,12 +135,7 @@ class Slow(unittest.TestCase):
     @unittest.skipUnless(BUSYBOX, "no busybox")
     def test_denied_meanwhile(self):
         """A rule that denies a file by all its names holds while as many inspections as there may be go on, and take their time."""
-        server = subprocess.Popen([SLOW_FILES, self.session.path("slow")])
-        self.addCleanup(server.wait)
-        self.addCleanup(self.stop_server, server)
-        wait_until(lambda: server.poll() is not None or os.path.exists(self.session.path("slow/f0")))
-        if server.poll() is not None:
-            self.skipTest("cannot be mounted here")
+        self.serve_externally()
         self.session.write(".env", b"SECRET\n")
         os.symlink(".env", self.session.path("alias"))
         script = ("readers=; for i in 1 2 3; do (while [ -e go ]; do busybox cat slow/f$i > read.$i || exit; done) & readers=\"$readers $!\"; done; "
@@ -127,6 +147,36 @@ class Slow(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
         self.assertEqual(self.session.read("refused").count(b"ermission denied"), 40)
         self.assertEqual(self.session.status()["processes"]["calls_unjudged"], 0)
+
+    @unittest.skipUnless(VIA == "supervise", "by the library a process inspects for itself")
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_guarded_meanwhile(self):
+        """What an agent reads is noted then, too, and what it may not write over is judged."""
+        self.serve_externally()
+        for i in range(COUNT):
+            self.session.write("f%d" % i, b"as the agent read it\n")
+        self.session.write("go", b"")
+        self.session.write("writes.py", WRITES.encode())
+        process = subprocess.Popen([*RUN, "--quiet", "--session", "test", "--agent", "writes.py", "--stale-write", "deny", "--", sys.executable, "writes.py",
+                                    str(COUNT)], cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until(lambda: process.poll() is not None or os.path.exists(self.session.path("please")), 30)
+        for i in range(COUNT):
+            self.session.write("f%d" % i, b"another program's\n")
+        os.unlink(self.session.path("please"))
+        out, error = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (0, b"%d\n" % COUNT), error)
+        self.assertEqual({self.session.read("f%d" % i) for i in range(COUNT)}, {b"another program's\n"})
+
+    def serve_externally(self):
+        server = subprocess.Popen([SLOW_FILES, self.session.path("slow")])
+        self.addCleanup(server.wait)
+        self.addCleanup(self.stop_server, server)
+        wait_until(lambda: server.poll() is not None or os.path.exists(self.session.path("slow/f0")))
+        if server.poll() is not None:
+            self.skipTest("cannot be mounted here")
 
     def stop_server(self, server):
         server.kill()
