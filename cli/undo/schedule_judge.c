@@ -180,6 +180,15 @@ static bool spread(struct making *making)
 	return spreads;
 }
 
+static enum schedule_reason reason_of(const struct making *making, size_t index)
+{
+	unsigned reason = making->fates[index] - FATE_LEFT;
+
+	return reason == SCHEDULE_EXTERNAL && making->changes->changes[index].is_left_unseen
+		       ? SCHEDULE_UNSEEN
+		       : (enum schedule_reason)reason;
+}
+
 static int report_left(struct making *making)
 {
 	struct schedule_report *report = making->report;
@@ -193,7 +202,7 @@ static int report_left(struct making *making)
 		if (is_left(making->fates[i]))
 			report->left[report->left_count++] = (struct schedule_left){
 				.path = change->path,
-				.reason = (enum schedule_reason)(making->fates[i] - FATE_LEFT),
+				.reason = reason_of(making, i),
 				.lost = change->before.known ? change->before.lost : TREE_MISSING,
 			};
 	}

@@ -8,6 +8,7 @@
 /* Why a path is left as it is. */
 enum schedule_reason {
 	SCHEDULE_EXTERNAL,   /* an external program changed it since */
+	SCHEDULE_UNSEEN,     /* it is not on record how the session left it */
 	SCHEDULE_OWNER,      /* its owner is not the one on record (TREE_OWNER_DIFFERS) */
 	SCHEDULE_CONFLICT,   /* a later step changed it */
 	SCHEDULE_LOST,       /* its content, or whether it was there, is not known: `lost` */

@@ -46,6 +46,13 @@ static bool has_state(const struct pack_state *left, const struct tree_entry *no
 	       left->mode == now->mode;
 }
 
+/* The supervisor did not see its last close. */
+static bool is_left_unseen(const struct tree_inode *inode, const struct tree_entry *now)
+{
+	return inode && inode->left && !inode->changed && now->exists && inode->ino == now->ino &&
+	       inode->left->size_bytes == PACK_SIZE_UNKNOWN;
+}
+
 static bool has_owner(const struct pack_state *left, const struct tree_entry *now)
 {
 	return left->uid == now->uid && left->gid == now->gid;
@@ -159,10 +166,13 @@ static void judge_left(const struct reading *reading, const struct found *items,
 	}
 	if (!expected && change->after.exists && !change->moved_from)
 		change->moved_from = brought_along(reading, change->path);
-	if (expected)
+	if (expected) {
 		change->left = left_of(reading, inode, moved, &change->after);
-	else if (!reading->base && change->after.exists && !change->moved_from)
+		change->is_left_unseen = change->left == TREE_CHANGED_SINCE &&
+					 is_left_unseen(inode, &change->after);
+	} else if (!reading->base && change->after.exists && !change->moved_from) {
 		change->left = TREE_CHANGED_SINCE;
+	}
 	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;
 	if (!expected || reading->base || change->left != TREE_AS_LEFT || !inode || !inode->left)

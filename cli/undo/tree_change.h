@@ -42,6 +42,7 @@ struct tree_change {
 	 * with; NULL: nothing to compare */
 	const struct tree_record *left_content;
 	bool is_left_by_ctime; /* AS_LEFT by ctime, too */
+	bool is_left_unseen; /* CHANGED_SINCE, because it is not on record how the session left it */
 	/* Only its metadata changed, and of that these: bits of 1 << enum pack_metadata. */
 	unsigned metadata;
 	bool same_content; /* the bytes are certainly the same; not set for what moved and was not opened */

@@ -33,6 +33,8 @@ static const char *reason_of(const struct schedule_left *left)
 	switch (left->reason) {
 	case SCHEDULE_EXTERNAL:
 		return "an external program changed it since";
+	case SCHEDULE_UNSEEN:
+		return "how the session left it was not seen";
 	case SCHEDULE_OWNER:
 		return "its owner is not the one on record, which may have been noted in a user "
 		       "namespace";
@@ -382,6 +384,7 @@ int undo_report_code(const struct undo_run *run, const struct apply_result *resu
 		case SCHEDULE_UNIT: /* the other part tells */
 			break;
 		case SCHEDULE_EXTERNAL:
+		case SCHEDULE_UNSEEN:
 		case SCHEDULE_OWNER:
 		case SCHEDULE_CONFLICT:
 		case SCHEDULE_OCCUPIED:
@@ -446,6 +449,7 @@ static json_t *left_json(const struct undo_run *run, const struct apply_result *
 		[SCHEDULE_OCCUPIED] = "occupied", [SCHEDULE_NO_OBJECT] = "object",
 		[SCHEDULE_NO_OBJECTS] = "object", [SCHEDULE_UNIT] = "git",
 		[SCHEDULE_OWNER] = "owner",       [SCHEDULE_NO_SHARED] = "object",
+		[SCHEDULE_UNSEEN] = "unseen",
 	};
 	json_t *array = json_array();
 	char directory[PATH_MAX];

@@ -14,9 +14,9 @@
 #include "shim/keep/keep_name.h"
 #include "shim/keep/scratch.h"
 #include "shim/keep/step.h"
-#include "shim/start/compat.h"
 #include "shim/supervise/kept_call.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/open_below.h"
 #include "shim/supervise/written.h"
 #include "tracker/content/pack_write.h"
 #include "tracker/path/path.h"
@@ -319,8 +319,7 @@ static bool follow_links(struct place *place)
 			return false;
 		(void)strcpy(place->text, base);
 		text[base - text] = '\0';
-		int fd = (int)sys_call6(SYS_openat2, place->fd, (long)(text[0] ? text : "."),
-					(long)&how, sizeof(how), 0, 0);
+		int fd = open_below(place->fd, text[0] ? text : ".", &how);
 		drop(place);
 		place->fd = fd;
 		if (fd < 0)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/start/compat.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/open_below.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
@@ -29,7 +29,7 @@ static int resolve_from_root(const struct target *target, const struct named *na
 	int root = proc_open_path(named->tid, "root");
 	if (root < 0)
 		return root;
-	int fd = (int)sys_call6(SYS_openat2, root, (long)path, (long)&how, sizeof(how), 0, 0);
+	int fd = open_below(root, path, &how);
 	(void)close(root);
 	return fd;
 }
@@ -54,8 +54,7 @@ int resolve_name(const struct target *target, const struct named *named, bool fo
 	}
 	if (base < 0 && base != AT_FDCWD)
 		return base;
-	int fd = (int)sys_call6(SYS_openat2, base, (long)named->path, (long)&how, sizeof(how), 0,
-				0);
+	int fd = open_below(base, named->path, &how);
 	if (base >= 0)
 		(void)close(base);
 	return fd == -ELOOP && !absolute && target->root ? resolve_from_root(target, named, follows)

@@ -18,6 +18,7 @@
 
 #include "shim/start/compat.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/open_below.h"
 #include "shim/supervise/proc.h"
 #include "shim/supervise/rights.h"
 #include "tracker/path/decimal.h"
@@ -181,8 +182,7 @@ static int open_expected(const struct task *task, int descriptors)
 	char digits[24];
 	struct stat stat;
 
-	int found = (int)sys_call6(SYS_openat2, AT_FDCWD, (long)task->path, (long)&how, sizeof(how),
-				   0, 0);
+	int found = open_below(AT_FDCWD, task->path, &how);
 	if (found < 0)
 		return found;
 	if (sys_fstat(found, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_dev != task->dev ||

@@ -211,7 +211,7 @@ static void record_unknown(const struct segment *segment, struct written *file)
 
 	if (!state_of(file, &state))
 		return;
-	state.size_bytes = UINT64_MAX;
+	state.size_bytes = PACK_SIZE_UNKNOWN;
 	state.mtime_ns = state.ctime_ns = 0;
 	record(segment, file, &state, false);
 }

@@ -71,6 +71,16 @@ class Writer:
             raise AssertionError("no notice for %s: %s" % (path, answer))
         return int(answer[0])
 
+    def descriptors(self):
+        """How many the process has open."""
+        below = self.process.pid
+        while True:
+            with open("/proc/%d/comm" % below) as file:
+                if file.read().strip() == os.path.basename(PROGRAM)[:15]:
+                    return len(os.listdir("/proc/%d/fd" % below))
+            with open("/proc/%d/task/%d/children" % (below, below)) as file:
+                below = int(file.read().split()[0])
+
     def close(self):
         self.process.stdin.close()
         try:
@@ -192,12 +202,13 @@ class Answered(Case):
     def test_each_way(self):
         targets = self.targets()
         writer = self.writer()
-        ways = 0
+        ways, descriptors = 0, writer.descriptors()
         for way in CALLS + STREAMS + NAMES:
             for name, before in targets:
                 with self.subTest(way=way, name=name):
                     self.check(writer, way, name, before)
                     ways += 1
+        self.assertEqual(writer.descriptors(), descriptors, "what a refusal opens it closes")
         self.assertGreaterEqual(len(self.guarded()), self.refused())
         self.assertGreaterEqual(self.refused(), ways)
         for name in self.guarded():

@@ -33,6 +33,8 @@
 #include "tracker/content/version.h"
 
 #define PACK_NO_PLACE UINT64_MAX
+#define PACK_SIZE_UNKNOWN \
+	UINT64_MAX /* AFTER, `before.size_bytes`: how the file was left was not seen */
 
 #define PACK_MAGIC 0x326b6370u /* "pck2": of the record format's version 2 */
 /* "pck0": its writer is not done, or was killed before its call.  `size_bytes` is set, and `check` is its place */

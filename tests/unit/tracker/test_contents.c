@@ -1,6 +1,9 @@
 /* contents.h: what is kept is whole or absent, whichever process is killed, whatever lies in the directory, and however little room there is. */
 #include "contents_case.h"
 
+#include "failing_calls.h"
+#include "tracker/content/contents_inputs.h"
+
 TestSuite(contents, .init = start, .fini = stop);
 
 /* ---- helpers ---- */
@@ -280,6 +283,37 @@ Test(contents, a_full_disk_keeps_nothing)
 	cr_assert_eq(after - before, all.size_bytes - 1000);
 	cr_assert(whole);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_contents), 2);
+}
+
+static int save_with_a_failed_close(void *data)
+{
+	struct version version;
+	int fd = *(const int *)data;
+
+	fail_calls(SYS_close, EIO);
+	return -contents_save(&world.segment, fd, "/f", CONTENTS_GIVEN, &version);
+}
+
+static int write_inputs_with_a_failed_close(void *data)
+{
+	(void)data;
+	fail_calls(SYS_close, EIO);
+	return -contents_write_inputs(&world.segment, 1, "inputs", 6);
+}
+
+Test(contents, what_fails_at_its_close_is_not_kept)
+{
+	char bytes[8];
+
+	fill("f", 1000, 1);
+	int fd = open(world_path(&world, "f"), O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(in_child(save_with_a_failed_close, &fd), EIO);
+	cr_assert_eq(census().contents + census().temporaries, 0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_contents), 1);
+	cr_assert_eq(in_child(write_inputs_with_a_failed_close, NULL), EIO);
+	cr_assert_lt(contents_read_inputs(&world.segment, 1, bytes, sizeof(bytes)), 0);
+	cr_assert_eq(census().temporaries, 0);
+	cr_assert_eq(close(fd), 0);
 }
 
 /* ---- the oldest first out ---- */

@@ -2,6 +2,7 @@
  * fork that attaches as the library would; nothing is executed. */
 #include "process_case.h"
 #include "tracker/process/helper.h"
+#include "tracker/process/process_slot.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
@@ -122,6 +123,32 @@ static int agent_root(void)
 	must(run(&root, "/bin/bash", SHELL, false, shell_with_agents_output) == 0);
 	must(run(&root, "/bin/cat", CAT, true, cat_below_agent) == 0);
 	return 0;
+}
+
+static int shell_with_no_capture(const struct me *me)
+{
+	must(me->context.role == ROLE_SHELL && me->context.capture_id == 0);
+	return 0;
+}
+
+/* The agent's number is of another PID namespace: here it may be another process's. */
+static int agent_elsewhere(void)
+{
+	struct process_slot copy;
+
+	new_stdout();
+	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
+	struct process_slot *slot = process_slot_acquire(&world.segment, root.ref, &copy);
+	must(slot != NULL);
+	copy.context.pid_ns++;
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+	root.context = copy.context;
+	return run(&root, "/bin/bash", SHELL, true, shell_with_no_capture);
+}
+
+Test(process, a_shell_in_another_pid_namespace_has_no_capture)
+{
+	IN_CHILD(agent_elsewhere);
 }
 
 Test(process, agent_shell_viewer)

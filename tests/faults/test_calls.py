@@ -1,0 +1,167 @@
+"""Each system call that seen makes of its own, failing (programs/helpers/fail_calls.c): the stranger's programs do what they do without, nothing is
+lost, and where the program itself cannot go on it says so, with a status of its own.
+
+A sample of (mechanism, who calls, call, error, which one of them), SEEN_FAULTS of them by SEEN_SEED: at first one of each call and error.
+"""
+import errno
+import os
+import random
+import subprocess
+import unittest
+
+from driver import NOTICE
+from failing import BEFORE, COMMANDS, SHORT, Failing, call_names
+from undoing import difference
+
+LONG = bool(os.environ.get("SEEN_LONG"))
+FAULTS = int(os.environ.get("SEEN_FAULTS") or (600 if LONG else 4))
+SEED = int(os.environ.get("SEEN_SEED") or 20261127)
+# What each may end with; SHORT: one byte of it is done.  Calls that cannot fail (getpid, exit) are not among them, nor those that libc's own start makes alone.
+ERRORS = """
+open openat: EACCES ENOENT EMFILE ENOMEM EIO EPERM ELOOP EINTR
+openat2: EACCES ENOENT EMFILE ENOMEM EIO EPERM ELOOP EINTR ENOSYS EAGAIN
+read pread64: EIO EINTR SHORT
+write pwrite64: ENOSPC EIO EINTR SHORT
+pwritev: ENOSPC EIO
+stat lstat: EACCES ENOENT EMFILE ENOMEM
+fstat msync: EIO ENOMEM
+newfstatat: EACCES ENOENT EMFILE ENOMEM EIO EPERM
+statx: ENOMEM ENOSYS
+access faccessat: EACCES ENOENT
+faccessat2: ENOSYS EACCES
+readlink readlinkat: ENOENT EACCES EIO
+fcntl: EMFILE EINVAL ENOLCK EPERM
+flock: ENOLCK EINTR EAGAIN
+ftruncate: EIO EFBIG EINTR EPERM
+fallocate: ENOSPC EOPNOTSUPP EINTR EIO
+mmap: ENOMEM EACCES ENODEV
+mremap munmap mprotect: ENOMEM
+madvise: EINVAL EAGAIN
+memfd_create: EMFILE ENOMEM ENOSYS
+close: EIO EINTR
+dup3: EMFILE EBUSY
+link: EMLINK EPERM ENOSPC
+linkat: EMLINK EPERM EXDEV ENOSPC EEXIST
+rename renameat: ENOSPC EACCES EXDEV
+renameat2: ENOSYS EINVAL ENOSPC
+unlink unlinkat: EACCES EBUSY EROFS ENOENT
+mkdir mkdirat: ENOSPC EACCES EROFS
+rmdir: EBUSY EACCES
+getdents64: EIO ENOENT
+lseek: EINVAL
+ioctl: ENOTTY EINVAL EINTR
+chmod fchmod fchmodat utimensat: EPERM EROFS
+fchown prlimit64: EPERM
+copy_file_range: ENOSYS EXDEV EIO ENOSPC
+fsync fdatasync: EIO ENOSPC
+socket: EMFILE EACCES ENOBUFS
+connect: ECONNREFUSED EACCES ENOENT
+sendto: EAGAIN ENOBUFS
+recvfrom: EAGAIN EINTR
+sendmsg listen: ENOBUFS
+recvmsg: EINTR EMFILE
+socketpair pipe2 epoll_create1 inotify_init1 signalfd4 timerfd_create eventfd2: EMFILE
+bind: EACCES
+accept4: EMFILE EINTR
+clone vfork: EAGAIN ENOMEM
+clone3: EAGAIN ENOSYS
+fork: EAGAIN
+poll ppoll: EINTR ENOMEM
+epoll_ctl: ENOMEM ENOSPC
+epoll_wait epoll_pwait wait4: EINTR
+inotify_add_watch: ENOSPC EACCES ENOENT
+prctl: EINVAL EPERM
+seccomp: EINVAL EBUSY ENOSYS EPERM
+process_vm_readv: EPERM ESRCH EFAULT
+process_vm_writev: EPERM ESRCH
+pidfd_open: EMFILE ENOSYS ESRCH
+pidfd_getfd: EPERM EMFILE ENOSYS
+pidfd_send_signal: ENOSYS ESRCH
+getcwd: ENOENT ENOMEM
+statfs fstatfs: EIO ENOSYS
+kcmp: EPERM ENOSYS
+setxattr fsetxattr: EOPNOTSUPP ENOSPC
+fgetxattr flistxattr: EOPNOTSUPP EIO
+llistxattr lgetxattr: EOPNOTSUPP
+close_range: ENOSYS EINVAL
+execve: ENOMEM EAGAIN
+"""
+# The program's own statuses for "it is not started" and "it cannot go on".
+OWN_STATUSES = {1, 3, 4, 5, 124, 125, 126, 127}
+
+
+def errors_of():
+    """{name of a call: errors}"""
+    found = {}
+    for line in ERRORS.split("\n")[1:-1]:
+        names, _, errors = line.partition(": ")
+        for name in names.split():
+            found[name] = [SHORT if error == "SHORT" else getattr(errno, error) for error in errors.split()]
+    return found
+
+
+class Calls(Failing):
+    def setUp(self):
+        super().setUp()
+        self.names = call_names()
+        self.errors = errors_of()
+        self.numbers = {name: number for number, name in self.names.items()}
+
+    def named_counts(self):
+        return {(who, self.names[call]): count for (who, call), count in self.counts().items() if call in self.names}
+
+    def sample(self, by_way):
+        """(via, who, call, error, number): at first one of each call and error, then any."""
+        chance = random.Random(SEED)
+        kinds = {(who, call, error) for counts in by_way.values() for who, call in counts for error in self.errors.get(call, ())}
+        queue = sorted(kinds)
+        chance.shuffle(queue)
+        while True:
+            for who, call, error in queue:
+                via = chance.choice([via for via in by_way if (who, call) in by_way[via]])
+                count = by_way[via][who, call]
+                yield via, who, call, error, chance.choice((1, 2, 3, count, chance.randrange(count) + 1))
+
+    def check(self, about, bare):
+        via, who, call, error, number = about
+        try:
+            done, got, found = self.play(via, who, self.numbers[call], number, error)
+        except subprocess.TimeoutExpired:
+            self.fail("%s: does not end" % (about,))
+        if got is None:
+            self.assertEqual(who, "program", (about, done))
+            self.assertTrue(done.returncode in OWN_STATUSES and done.stderr, (about, done))
+            return "refused"
+        self.assertEqual(difference(bare[2], found), [], (about, done.stderr))
+        for at, (one, wanted) in enumerate(zip(got, bare[1])):
+            if at != 1 or not one.startswith(NOTICE):
+                self.assertEqual(one, wanted, (about, COMMANDS[at], done.stderr))
+        if done.returncode != 0:
+            self.assertTrue(who == "program" and done.returncode in OWN_STATUSES and done.stderr, (about, done))
+        undone = self.seen("undo", "--all", "--session", "s")
+        if undone.returncode == 0:
+            self.assertEqual(self.there(), BEFORE, (about, undone, done.stderr))
+            return "undone"
+        self.assertTrue(undone.stderr or undone.stdout, about)
+        return "not undone, and said"
+
+    def test_calls(self):
+        bare, by_way, results = self.play(None), {}, {}
+        for via in ("preload", "both", "supervise") if LONG else ("both",):
+            self.play(via)
+            by_way[via] = self.named_counts()
+        faults, failed = self.sample(by_way), 0
+        for _ in range(FAULTS):
+            about = next(faults)
+            with self.subTest(about):
+                result = self.check(about, bare)
+                failed += self.failed() > 0
+                results[result] = results.get(result, 0) + 1
+        calls = {key for counts in by_way.values() for key in counts}
+        left = sorted({call for _, call in calls if call not in self.errors})
+        print("seed %d: %d faults, %d reached; %s; %d (who, call) seen, no error known of: %s" %
+              (SEED, FAULTS, failed, ", ".join("%s %d" % pair for pair in sorted(results.items())), len(calls), " ".join(left)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+"""Wrong changes of the sources, one at a time, that a test must find (support/mutants.py).
+
+Short form: the mutants that survived once, each by the test that kills it now.  Long form: SEEN_MUTANTS of the pure rooms and of undo (300), judged by
+the unit tests that reach their line, and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its own.  SEEN_SEED chooses the sample, SEEN_SKIP
+how many of it were judged before.  Each survivor is added to build/faults/mutants.txt.
+"""
+import collections
+import os
+import pathlib
+import random
+import shutil
+import time
+import unittest
+
+from mutants import EQUAL, NO_C, SURVIVES, Judge, mutants_of, mutated
+from reached import lines_reached
+
+SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
+BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
+COVERAGE = SOURCE / "build" / "coverage"
+SURVIVORS = SOURCE / "build" / "faults" / "mutants.txt"
+LONG = bool(os.environ.get("SEEN_LONG"))
+COUNT = int(os.environ.get("SEEN_MUTANTS") or 300)
+SHIM_COUNT = int(os.environ.get("SEEN_SHIM_MUTANTS") or 150)
+SEED = int(os.environ.get("SEEN_SEED") or 20261127)
+SKIP = int(os.environ.get("SEEN_SKIP") or 0)
+LEAST = 0.9  # of those that are judged
+ROOMS = ("tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer", "tracker/guard", "cli/undo")
+SHIM_ROOMS = ("shim/call", "shim/keep", "shim/start", "shim/preload", "shim/preload/follow", "shim/supervise")
+SHIM_UNITS = ("call", "exec_request", "open_below", "supervise", "supervise_filter", "supervise_memory", "supervise_names")
+PROGRAMS = ("errno_kept", "call_faults", "exec_family", "environment_kept", "dup_games", "raw_calls", "real_names", "stdio_modes", "walks", "temporary_files", "spawn_actions")
+# FILE:CLASS.METHOD of tests/behaviour/test_FILE.py, the shortest first.
+BEHAVIOUR = ("each_name:", "viewers:", "answers:", "undo_kept:", "undo_supervised:", "guard_names:", "log:", "rule_calls:", "syscalls:", "keep:", "lineage:", "sink_connected:", "limits:",
+             "metadata:", "guard:", "supervise:", "exec_bare:", "whitelist:", "undo:", "notice_guard:Answered")
+# path, what is there, what the mutant has there, the test that kills it
+KILLED = (
+    ("tracker/content/contents.c", "\tif (error == 0 && closed < 0 && closed != -EINTR)", "\tif (false)", "unit contents"),
+    ("tracker/content/contents_inputs.c", "\t\tif (error == 0 && closed < 0 && closed != -EINTR)", "\t\tif (false)", "unit contents"),
+    ("tracker/process/attach.c", "process_pid_ns() != context->pid_ns ||\n\t    (kind", "\n\t    (kind", "unit process"),
+)
+
+
+def sources(rooms):
+    return sorted(os.path.relpath(file, SOURCE) for room in rooms for file in (SOURCE / room).glob("*.c"))
+
+
+def tests_of(lines, mutant):
+    """Those that execute the mutant's line; the test of the file's own name first."""
+    at = max((line for line in lines if line <= mutant.line), default=None)
+    own = pathlib.Path(mutant.path).stem
+    return ["unit " + test for test in sorted(lines[at] if at else (), key=lambda test: (test != own, not own.startswith(test), test))]
+
+
+class Mutants(unittest.TestCase):
+    def setUp(self):
+        if not shutil.which("bwrap"):
+            self.skipTest("no bubblewrap: a mutant is not run without it")
+        if not (BUILD / "compile_commands.json").exists() or not shutil.which("ninja"):
+            self.skipTest("the build has no commands to make mutants by")
+        self.scratch = BUILD / "faults" / str(os.getpid())  # not below /tmp, which is another one in the sandbox
+        self.scratch.mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.judge = Judge(SOURCE, BUILD, self.scratch)
+
+    @unittest.skipIf(LONG, "the short form")
+    def test_killed(self):
+        for path, old, new, test in KILLED:
+            with self.subTest(path=path, new=new):
+                text = (SOURCE / path).read_text()
+                self.assertEqual(text.count(old), 1, "that line is not there any more")
+                self.assertEqual(self.judge.judge(path, text.replace(old, new), [test]), test)
+                self.judge.replace(path, text)
+                self.assertTrue(self.judge.passes(test), "it fails without a mutant")
+
+    def judge_sample(self, what, paths, count, tests):
+        """tests(mutant): which may kill it, in that order."""
+        mutants = [mutant for path in paths for mutant in mutants_of(path, (SOURCE / path).read_text())]
+        random.Random(SEED).shuffle(mutants)
+        found, start = collections.Counter(), time.monotonic()
+        SURVIVORS.parent.mkdir(parents=True, exist_ok=True)
+        with open(SURVIVORS, "a") as survivors:
+            for mutant in mutants[SKIP:]:
+                if found["killed"] + found[SURVIVES] == count:
+                    break
+                text = (SOURCE / mutant.path).read_text()
+                result = self.judge.judge(mutant.path, mutated(text, mutant), tests(mutant))
+                found[result if result in (EQUAL, NO_C, SURVIVES) else "killed"] += 1
+                if result == SURVIVES:
+                    line, new = (one.split("\n")[mutant.line - 1].strip() for one in (text, mutated(text, mutant)))
+                    print("%s:%d: %s  ->  %s" % (mutant.path, mutant.line, line, new), file=survivors, flush=True)
+        judged = found["killed"] + found[SURVIVES]
+        print("%s, seed %d: %d judged of %d mutants, %d killed, %d survive (%s); besides, %d equal by the compiler, %d no C; %d s" %
+              (what, SEED, judged, len(mutants), found["killed"], found[SURVIVES], SURVIVORS, found[EQUAL], found[NO_C], time.monotonic() - start))
+        self.assertGreaterEqual(found["killed"], LEAST * judged)
+
+    def passing(self, tests):
+        """Those that pass without a mutant, in the sandbox."""
+        self.judge.replace("shim/call/call.c", (SOURCE / "shim/call/call.c").read_text())
+        return [test for test in tests if self.judge.passes(test)]
+
+    @unittest.skipUnless(LONG, "the long form")
+    def test_rooms(self):
+        units = self.passing("unit " + file.name[len("test_"):] for file in sorted((BUILD / "tests/unit").iterdir()) if os.access(file, os.X_OK) and file.is_file())
+        reached = lines_reached(SOURCE, COVERAGE, self.scratch, [test.split()[1] for test in units], ROOMS)
+        self.judge_sample("tracker/ and undo", sources(ROOMS), COUNT, lambda mutant: tests_of(reached[mutant.path], mutant))
+
+    @unittest.skipUnless(LONG, "the long form")
+    def test_shim(self):
+        units = ["unit " + name for name in SHIM_UNITS]
+        preload, supervise = (self.passing(["program %s %s" % (program_way, name) for name in PROGRAMS] + ["behaviour %s %s" % (way, name) for name in BEHAVIOUR])
+                              for way, program_way in (("preload", "agent"), ("supervise", "supervise")))
+        print("\n".join(preload + supervise), flush=True)
+
+        def tests(mutant):
+            room = mutant.path.rpartition("/")[0]
+            return preload if room.startswith("shim/preload") else units + supervise + (preload if room != "shim/supervise" else [])
+
+        self.judge_sample("shim/", sources(SHIM_ROOMS), SHIM_COUNT, tests)
+
+
+if __name__ == "__main__":
+    unittest.main()
