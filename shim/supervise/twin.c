@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,9 +26,8 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	WAIT_MS = 2000,  /* for a twin or holder, which others of its user may stop */
-	FINISH_MS = 200, /* for one that was killed */
-	LATE_MAX = 16,
+	WAIT_MS = 2000,   /* for a twin or holder, which others of its user may stop */
+	FINISH_MS = 200,  /* for one that was killed */
 	DOMAINS_MAX = 64, /* that are in use */
 	NONE = -1,
 };
@@ -313,23 +313,34 @@ static bool has_ended(pid_t child)
 	return waitpid(child, &status, __WALL | WNOHANG) != 0; /* or it is no child any more */
 }
 
-/* Those that were killed and had not ended yet are waited for by the next call. */
+/* One that was killed and has not ended yet. */
+struct late {
+	struct late *next;
+	pid_t pid;
+};
+
+/* Those are waited for by the next call.  child: another one; 0: none. */
 static void wait_for_late(pid_t child)
 {
-	static pid_t late[LATE_MAX];
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct late *first;
+	struct late *added = child ? malloc(sizeof(*added)) : NULL;
 
-	for (int i = 0; i < LATE_MAX; i++) {
-		pid_t other = __atomic_exchange_n(&late[i], 0, __ATOMIC_ACQ_REL), none = 0;
-		if (other && !has_ended(other))
-			(void)__atomic_compare_exchange_n(&late[i], &none, other, false,
-							  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	(void)pthread_mutex_lock(&lock);
+	for (struct late **at = &first; *at;) {
+		struct late *one = *at;
+		if (!has_ended(one->pid)) {
+			at = &one->next;
+			continue;
+		}
+		*at = one->next;
+		free(one);
 	}
-	for (int i = 0; child && i < LATE_MAX; i++) {
-		pid_t none = 0;
-		if (__atomic_compare_exchange_n(&late[i], &none, child, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
-			child = 0;
+	if (added) {
+		*added = (struct late){ first, child };
+		first = added;
 	}
+	(void)pthread_mutex_unlock(&lock);
 }
 
 /* child: 0: none.  A file system that does not answer (FUSE) may keep it from ending. */

@@ -299,13 +299,7 @@ class Rights(Ways):
     def test_file_system_that_does_not_answer(self):
         """What waits for one keeps no other process waiting, and later ones are answered."""
         self.close_to_others(0o600)
-        os.mkdir(self.session.path("m"))
-        server = subprocess.Popen([sys.executable, SILENT, self.session.path("m")], stdout=subprocess.PIPE)
-        self.addCleanup(server.stdout.close)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.terminate)
-        if server.stdout.readline() != b"mounted\n":
-            self.skipTest("no FUSE here")
+        self.serve_silent()
         prefix = "setpriv --reuid %d --regid %d --clear-groups " % (NOBODY, NOBODY)
         data = lines("o/f")
         begin = time.monotonic()
@@ -315,6 +309,52 @@ class Rights(Ways):
         self.assertLess(time.monotonic() - begin, 30)
         self.seen(prefix + "cat o/f")
         self.answered_another_user(prefix + "cat o/f", data)
+
+    def serve_silent(self):
+        os.mkdir(self.session.path("m"))
+        server = subprocess.Popen([sys.executable, SILENT, self.session.path("m")], stdout=subprocess.PIPE)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        if server.stdout.readline() != b"mounted\n":
+            self.skipTest("no FUSE here")
+        return server
+
+    @long_only
+    @unittest.skipUnless(is_root and SETPRIV and os.access("/dev/fuse", os.W_OK), "for root: a file system that does not answer")
+    @unittest.skipUnless(VIA == "supervise", "by auto a program of another user asks no supervisor")
+    def test_many_that_wait(self):
+        """Whatever waited for one is gone once it could end."""
+        self.close_to_others(0o600)
+        server = self.serve_silent()
+        prefix = "setpriv --reuid %d --regid %d --clear-groups " % (NOBODY, NOBODY)
+        for _ in range(12):
+            self.seen("for i in 1 2; do %s cat m/file > /dev/null 2>&1 & done; sleep 2.6" % prefix)
+        self.assertGreater(len(self.supervisors_children()), 16)
+        server.terminate()
+        server.wait()
+        time.sleep(1)
+        self.assertEqual(self.seen(prefix + "cat o/f")[0], lines("o/f"))
+        self.assertEqual(self.supervisors_children(), [])
+
+    def supervisors_children(self):
+        """Of this test, without the command: those that have ended, too."""
+        processes = {}
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as file:
+                    head, tail = file.read().rsplit(")", 1)
+            except OSError:
+                continue
+            processes[int(name)] = (int(tail.split()[1]), head.split("(", 1)[1])
+        below, found = [os.getpid()], []
+        for pid in below:
+            below += [child for child, (parent, _) in processes.items() if parent == pid]
+        for pid in below[1:]:
+            parent, name = processes[pid]
+            if processes[parent][1].startswith("seen-superviso") and name.startswith("seen-"):
+                found.append((pid, name))
+        return found
 
     @unittest.skipUnless(BWRAP, "no bwrap")
     def test_twin(self):
