@@ -94,12 +94,14 @@ int tree_inode_note_change(struct tree_walk *walk, const struct tree_record *rec
 	return inode || !is_change(record) ? 0 : -ENOMEM;
 }
 
-bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_record *record)
+bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_node *node,
+			   const struct tree_record *record)
 {
 	bool has_names = record->before.nlink > 1 && !S_ISDIR(record->before.mode);
-	const struct tree_inode *inode = walk->has_other && has_names && is_change(record)
-						 ? tree_inode_find(walk, &record->before)
-						 : NULL;
 
-	return inode && inode->other;
+	if (!walk->has_other || !has_names || !is_change(record))
+		return false;
+	const struct tree_inode *inode = tree_inode_find(walk, &record->before);
+	return (inode && inode->other) ||
+	       (node->state == TREE_INHERITS && node->inode && node->inode->other);
 }

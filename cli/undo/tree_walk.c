@@ -86,7 +86,7 @@ static void touch(struct tree_walk *walk, struct tree_node *node, const struct t
 		node->process = record->process;
 	}
 	node->crosses = node->crosses || node->external;
-	node->conflict = node->conflict || tree_inode_is_changed(walk, record);
+	node->conflict = node->conflict || tree_inode_is_changed(walk, node, record);
 	for (const struct tree_node *at = walk->has_other ? node : NULL; at; at = at->parent)
 		node->conflict = node->conflict || at->other;
 }

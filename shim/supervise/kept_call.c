@@ -127,8 +127,8 @@ static enum ending ending_of_truncate(const struct kept_call *kept, const struct
 {
 	bool has_other_size = kept->was.size_bytes != kept->call.amount;
 
-	if (now->size_bytes != kept->call.amount && is_unchanged(now, &kept->was))
-		return ENDING_NOT_SHOWN;
+	if (is_unchanged(now, &kept->was))
+		return ENDING_NOT_SHOWN; /* of the size that it has, too: that sets the times */
 	return has_other_size && is_same(now, &kept->was) && now->ctime_ns == kept->was.ctime_ns
 		       ? ENDING_UNDER_WAY
 		       : ENDING_MADE;

@@ -273,7 +273,11 @@ static void keep_open(const struct segment *segment, struct written *file)
 	char path[SEGMENT_PATH_BYTES];
 	struct keep_name name = { .name = &by_name, .path = path_of(file, path) };
 
-	if (name.path && state_of(file, &name.state))
+	if (!name.path || !state_of(file, &name.state))
+		return;
+	if (file->held >= 0 && !name.state.nlink)
+		file->opens = 0; /* no name is left that undo could give its content back */
+	else
 		(void)keep_changing(&keeper, &name, -1, PACK_SHARED);
 }
 
@@ -292,6 +296,7 @@ static void cross_boundary(const struct segment *segment)
 				keep_open(segment, file);
 			file->boundary = boundary;
 		}
+	forget_closed(true);
 }
 
 /* Events were lost. */

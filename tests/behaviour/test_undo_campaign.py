@@ -8,6 +8,7 @@ import stat
 import time
 import unittest
 
+import packs
 from harness import VIA, Session, needs_library
 from undoing import PYTHON, Maker, Tree, difference, tree
 
@@ -419,6 +420,35 @@ class FoundLater(unittest.TestCase):
         self.assertLess(len(listed), 20 if VIA == "preload" else 120)
         self.assertEqual(result.returncode, 12 if listed else 0)
         self.assertUndone(after, command="redo")
+
+    def test_a_later_step_changed_by_another_name_what_an_undo_had_made_anew(self):
+        """Both names are of another file than the step changed."""
+        agent = self.session.agent()
+        agent.shell("echo 1 > a; ln a b")
+        agent.shell("touch -d 2001-02-03 b")
+        for words in ("undo", "--since", "1", "--times"), ("redo",):
+            self.assertEqual(self.seen(*words).returncode, 0)
+        agent.shell("echo 2 >> a")
+        agent.close()
+        after = tree(self.session.workspace)
+        result = self.seen("undo", "--step", "2", "--times")
+        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+
+    def test_a_file_without_a_name_is_kept_no_more(self):
+        """At each boundary it was, until its writer ended."""
+        self.session.write("n", b"n")
+        os.link(self.session.path("n"), self.session.path("m"))
+        agent = self.session.agent()
+        write = {"do": "write", "path": self.session.path("n"), "data": "x", "how": "nameless"}
+        agent.ask(**write)
+        agent.shell("rm m")
+        for number in range(3):
+            agent.shell("echo %d > a" % number)
+            agent.ask(**write)
+        agent.close()
+        records = packs.read(os.path.join(self.session.directory, ".local/state/seen/test/undo"))
+        self.assertIn(("content", self.session.path("a")), [(record.kind, record.path) for record in records])
+        self.assertEqual([record for record in records if record.kind == "content" and not record.nlink], [])
 
     def test_attribute_of_a_file_that_was_written_before(self):
         self.session.write("a", b"a")

@@ -54,6 +54,18 @@ class Supervised(Case):
         self.assertEqual(self.undo().returncode, 1)  # there is nothing to undo
         self.assertEqual(difference(before, tree(self.work)), [])
 
+    def test_truncated_to_the_size_that_they_have(self):
+        """That sets their times.  What is there is what the program left, however soon the supervisor inspects it."""
+        names = ["t%d" % i for i in range(200)]
+        for name in names:
+            (self.work / name).write_bytes(b"x")
+            os.utime(self.work / name, (1, 1))
+        before = tree(self.work)
+        truncating = "import os, sys, time\nfor name in sys.argv[1:]: os.truncate(name, 1)"
+        opening = "while [ ! -e stop ]; do : < a; done"
+        self.run_in('(%s) & (%s) & python3 -I -S -c "$0" "$@"; : > stop; wait' % (opening, opening), truncating, *names)
+        self.assertEqual((self.undo().stderr, difference(before, tree(self.work))), (b"", []))
+
     def test_an_external_edit_behind_a_close_stays(self):
         """Also where the program goes on, and opened the file for writing, or could not."""
         program = subprocess.Popen([SEEN, "run", "--quiet", "--via", WAY, "--session", "s", "--", BUSYBOX, "sh", "-c",

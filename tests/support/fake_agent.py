@@ -66,6 +66,9 @@ def open_sink(kind):
     return os.open(path, flags, 0o600), path
 
 
+nameless = []
+
+
 def write(path, data, how):
     """The agent's own write tool.  Returns its errno, 0 when all went well."""
     data = data.encode()
@@ -100,6 +103,11 @@ def write(path, data, how):
             os.truncate(path, len(data))
         elif how == "unlink":
             os.unlink(path)
+        elif how == "nameless":  # a file that loses its name at the first time, and stays open
+            if os.path.exists(path):
+                nameless.append(os.open(path, os.O_RDWR))
+                os.unlink(path)
+            os.write(nameless[-1], data)
         elif how == "mapped":
             import mmap
             fd = os.open(path, os.O_RDWR)
