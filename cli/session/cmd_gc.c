@@ -110,8 +110,8 @@ static void report_total(struct collection *collection)
 static void complain(struct collection *collection, const struct store_trouble *trouble, int error)
 {
 	if (error == -EEXIST)
-		message("%s: '%s' in it is no file of a session of yours, and was left; inspect it "
-			"and remove it by hand",
+		message("%s: '%s' in it is no file of a session of yours: all was left; inspect "
+			"that, and move it elsewhere",
 			trouble->path, trouble->stranger);
 	else if (error == -EACCES || error == -EROFS)
 		message("%s: cannot be removed: %s; make its directory writable (`chmod u+w`, or "

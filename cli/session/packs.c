@@ -199,19 +199,26 @@ static int remove_found(const struct found *found, enum level level, void *data)
 	return unlinkat(found->at, found->name, flags) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-int packs_remove(int at, char *ret_name, size_t capacity)
+static int pass_over(const struct found *found, enum level level, void *data)
+{
+	(void)found, (void)level, (void)data;
+	return 0;
+}
+
+int packs_remove(int at, bool only_try, char *ret_name, size_t capacity)
 {
 	int fd = -1;
 	int error = session_open_directory(at, PACK_DIRECTORY, &fd);
 
 	ret_name[0] = '\0';
 	if (error == 0) {
-		error = walk(fd, LEVEL_PACKS, true, remove_found, NULL, ret_name, capacity);
+		error = walk(fd, LEVEL_PACKS, true, only_try ? pass_over : remove_found, NULL,
+			     ret_name, capacity);
 		(void)close(fd);
 	} else if (error == -ELOOP || error == -ENOTDIR || error == -EPERM) {
 		error = -EEXIST;
 	}
-	if (error == 0 && unlinkat(at, PACK_DIRECTORY, AT_REMOVEDIR) < 0)
+	if (error == 0 && !only_try && unlinkat(at, PACK_DIRECTORY, AT_REMOVEDIR) < 0)
 		error = -errno;
 	if (!ret_name[0])
 		(void)snprintf(ret_name, capacity, PACK_DIRECTORY);

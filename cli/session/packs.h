@@ -4,6 +4,7 @@
 #ifndef SEEN_CLI_PACKS_H
 #define SEEN_CLI_PACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tracker/segment/segment.h"
@@ -18,9 +19,9 @@ void packs_cut(const struct segment *segment);
 
 /* packs_remove(): removes the directory of packs from a session's, which is locked.
  *
- * at: the session's directory.  ret_name: on failure what could not be removed.  Returns 0; -EEXIST: there is
- * something else in it; an error. */
-int packs_remove(int at, char *ret_name, size_t capacity);
+ * at: the session's directory.  only_try: finds out whether all in it is the packs', and leaves it.  ret_name: on
+ * failure what could not be removed.  Returns 0; -EEXIST: there is something else in it; an error. */
+int packs_remove(int at, bool only_try, char *ret_name, size_t capacity);
 
 /* packs_size(): the bytes of the blocks that its files take.  at: the session's directory; 0 also where there is
  * none. */

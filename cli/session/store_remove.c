@@ -157,9 +157,9 @@ static bool is_own_file(int fd, const char *name)
 	       stat.st_uid == geteuid();
 }
 
-/* Removes a content store from a directory that has been locked.  Returns and ret_name: as
+/* Removes a content store from a directory that has been locked.  only_try, returns and ret_name: as
  * empty(). */
-static int remove_contents(int at, char *ret_name, size_t capacity)
+static int remove_contents(int at, bool only_try, char *ret_name, size_t capacity)
 {
 	int fd = -1;
 	int error = session_open_directory(at, CONTENTS_DIRECTORY, &fd);
@@ -172,7 +172,8 @@ static int remove_contents(int at, char *ret_name, size_t capacity)
 	error = stream ? 0 : -errno;
 	while (stream && (name = store_files_next(stream))) {
 		bool is_own = store_file_is_of_contents(name) && is_own_file(fd, name);
-		if ((is_own && (unlinkat(fd, name, 0) == 0 || errno == ENOENT)) || error < 0)
+		if ((is_own && (only_try || unlinkat(fd, name, 0) == 0 || errno == ENOENT)) ||
+		    error < 0)
 			continue;
 		error = is_own ? -errno : -EEXIST;
 		(void)snprintf(ret_name, capacity, "%s/%s", CONTENTS_DIRECTORY, name);
@@ -180,14 +181,14 @@ static int remove_contents(int at, char *ret_name, size_t capacity)
 	if (stream)
 		(void)closedir(stream);
 	(void)close(fd);
-	if (error == 0 && unlinkat(at, CONTENTS_DIRECTORY, AT_REMOVEDIR) < 0)
+	if (error == 0 && !only_try && unlinkat(at, CONTENTS_DIRECTORY, AT_REMOVEDIR) < 0)
 		error = -errno;
 	return error;
 }
 
-/* Removes the files of a session from a directory.  Returns 0; -EEXIST when there is something
- * else; an error. */
-static int empty(int fd, struct store_trouble *ret_trouble)
+/* Removes the files of a session from a directory.  only_try: finds out whether nothing else is there, and
+ * leaves them.  Returns 0; -EEXIST when there is something else; an error. */
+static int empty(int fd, bool only_try, struct store_trouble *ret_trouble)
 {
 	char contents[sizeof(ret_trouble->stranger)];
 	DIR *stream = store_files_list(fd);
@@ -197,12 +198,14 @@ static int empty(int fd, struct store_trouble *ret_trouble)
 	while (stream && (name = store_files_next(stream))) {
 		bool is_own = store_file_is_of_session(name) && is_own_file(fd, name);
 		const char *stranger = name;
-		int failed = is_own ? (unlinkat(fd, name, 0) < 0 ? -errno : 0) : -EEXIST;
+		int failed = !is_own                                  ? -EEXIST
+			     : !only_try && unlinkat(fd, name, 0) < 0 ? -errno
+								      : 0;
 		if (strcmp(name, CONTENTS_DIRECTORY) == 0) {
-			failed = remove_contents(fd, contents, sizeof(contents));
+			failed = remove_contents(fd, only_try, contents, sizeof(contents));
 			stranger = contents;
 		} else if (strcmp(name, PACK_DIRECTORY) == 0) {
-			failed = packs_remove(fd, contents, sizeof(contents));
+			failed = packs_remove(fd, only_try, contents, sizeof(contents));
 			stranger = contents;
 		}
 		if (failed == 0 || failed == -ENOENT || error < 0)
@@ -221,7 +224,7 @@ static int dispose(const struct store_directory *directory, const char *gone, in
 		   struct store_trouble *ret_trouble)
 {
 	set_trouble(directory, gone, ret_trouble);
-	int error = empty(fd, ret_trouble);
+	int error = empty(fd, false, ret_trouble);
 	if (error == 0 && unlinkat(directory->fd, gone, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		error = -errno;
 	return error;
@@ -244,6 +247,21 @@ static int remove_from(const struct store_directory *directory, const char *name
 	return error;
 }
 
+/* Is all that is there a session's?  Else all of it stays: a part of one is of no use. */
+static int inspect(const struct store *store, const struct store_session *session,
+		   const struct claim *claim, struct store_trouble *ret_trouble)
+{
+	int error = 0;
+
+	for (int place = 0; place < STORE_PLACES && error == 0; place++) {
+		if (claim->fds[place] < 0)
+			continue;
+		set_trouble(&store->directories[place], session->name, ret_trouble);
+		error = empty(claim->fds[place], true, ret_trouble);
+	}
+	return error;
+}
+
 int store_remove(const struct store *store, const struct store_session *session, bool only_try,
 		 struct store_trouble *ret_trouble)
 {
@@ -252,6 +270,11 @@ int store_remove(const struct store *store, const struct store_session *session,
 
 	if (error < 0)
 		return error;
+	error = inspect(store, session, &claimed, ret_trouble);
+	if (error < 0) {
+		release(&claimed);
+		return error;
+	}
 	for (int place = 0; place < STORE_PLACES && !only_try; place++) {
 		if (claimed.fds[place] < 0)
 			continue;

@@ -2,7 +2,7 @@
  * How a session (store.h) is removed.
  *
  * One is removed in this order: its directories are locked, so that it cannot be taken into use; it
- * is judged once more; its directories get names that are no session's, at once; what is in them
+ * is judged once more, and whether all in them is a session's; its directories get names that are no session's, at once; what is in them
  * goes.  Killed at any instruction, that leaves a session as it was, without its segment or
  * journal, or a directory that store_clean() of the next one clears away.
  */
@@ -27,8 +27,8 @@ struct store_trouble {
  * The caller ignores SIGIO: the kernel sends it when another process opens a file while this one
  * asks for a lease (fcntl(2), F_SETLEASE).
  * Returns 0; -EBUSY when it is in use; -ENOENT when it is gone; -EEXIST when there is something in
- * its directory that is no file of a session of this user's: that was left; -EPERM, -ELOOP,
- * -EUCLEAN as session_open(); errors of renameat(2) and unlinkat(2).  After an error a part of it
+ * its directory that is no file of a session of this user's: all was left; -EPERM, -ELOOP,
+ * -EUCLEAN as session_open(); errors of renameat(2) and unlinkat(2): after one of these a part of it
  * may be gone. */
 int store_remove(const struct store *store, const struct store_session *session, bool only_try,
 		 struct store_trouble *ret_trouble);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tracker/path/path.h"
+
 size_t git_path_directory(const char *path)
 {
 	static const char NAME[] = ".git";
@@ -21,4 +23,9 @@ size_t git_path_objects(const char *path)
 	const char *objects = at > path ? strstr(at, "/objects/") : NULL;
 
 	return objects ? (size_t)(objects - path) : 0;
+}
+
+bool git_path_is_ref(const char *path)
+{
+	return strstr(path, "/refs/") && !path_ends_with(path, ".lock");
 }

@@ -14,6 +14,7 @@
 #include "cli/undo/file_history.h"
 #include "cli/undo/git_index.h"
 #include "cli/undo/git_lock.h"
+#include "cli/undo/git_packed.h"
 #include "cli/undo/git_unit.h"
 #include "cli/undo/schedule_find.h"
 
@@ -415,8 +416,10 @@ int git_state_judge(struct making *making)
 			making->fates[i] = making_is_sound(making, &change->before)
 						   ? FATE_OPEN
 						   : FATE_LEFT + SCHEDULE_DAMAGED;
-		if (unit)
+		if (unit) {
 			judge_directory(making, i);
+			error = git_packed_judge(making, i);
+		}
 		judge_staying(making, i);
 	}
 	for (size_t i = 0; error == 0 && i < making->git->count; i++) {

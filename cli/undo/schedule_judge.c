@@ -198,7 +198,7 @@ static int report_left(struct making *making)
 		return -ENOMEM;
 	for (size_t i = 0; i < making->changes->count; i++) {
 		const struct tree_change *change = &making->changes->changes[i];
-		report->same += making->fates[i] == FATE_ALREADY;
+		report->same += making->fates[i] == FATE_ALREADY && !tree_change_is_nothing(change);
 		if (is_left(making->fates[i]))
 			report->left[report->left_count++] = (struct schedule_left){
 				.path = change->path,

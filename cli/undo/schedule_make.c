@@ -102,6 +102,27 @@ static bool is_below_moved(const struct making *making, const char *path)
 	return false;
 }
 
+/* The extended attributes of what an undo removed: their records come just before.  NULL: none, or no memory. */
+static const struct tree_attribute *attributes_of(const struct making *making,
+						  const struct tree_record *removed)
+{
+	struct tree_attribute *attributes = NULL;
+
+	for (size_t i = (size_t)(removed - making->records->records); i-- > 0;) {
+		const struct tree_record *record = &making->records->records[i];
+		if (record->operation != removed->operation || !(record->flags & PACK_GOING) ||
+		    strcmp(record->path, removed->path) != 0)
+			break;
+		struct tree_attribute *one = tree_memory_get(making->changes->walk->memory,
+							     sizeof(*one));
+		if (!one)
+			break;
+		*one = (struct tree_attribute){ .next = attributes, .record = record };
+		attributes = one;
+	}
+	return attributes;
+}
+
 /* How a directory was that an undo before removed: it took back the step alone that made it. */
 static bool was_removed(const struct making *making, const char *directory,
 			struct tree_entry *ret_was)
@@ -125,6 +146,7 @@ static bool was_removed(const struct making *making, const char *directory,
 		.uid = last->before.uid,
 		.gid = last->before.gid,
 		.mtime_ns = last->before.mtime_ns,
+		.attributes = attributes_of(making, last),
 	};
 	return true;
 }

@@ -27,7 +27,7 @@ struct reading {
 	uint64_t end_ns;        /* of the last record of all */
 	struct tree_changes *changes;
 	const struct found_list *list;
-	bool list_moved;
+	bool list_moved, list_refs;
 };
 
 /* ---- is it as the session left it? ---- */
@@ -245,10 +245,16 @@ static int change_of(struct reading *reading, const struct found *items, size_t 
 	return error;
 }
 
-static bool is_nothing(const struct tree_change *change)
+bool tree_change_is_nothing(const struct tree_change *change)
 {
 	return change->before.known && change->after.known && !change->before.exists &&
 	       !change->after.exists && !change->moved_from && !change->moved_to;
+}
+
+static bool is_listed(const struct reading *reading, const struct tree_change *change)
+{
+	return !tree_change_is_nothing(change) ||
+	       (reading->list_refs && git_path_is_ref(change->path));
 }
 
 /* git sets the time of an object that it would have to make: that keeps it from being pruned. */
@@ -281,7 +287,7 @@ static int collect(struct reading *reading)
 			;
 		struct tree_change *change = &changes->changes[changes->count];
 		error = change_of(reading, &list.items[i], same, change);
-		if (error == 0 && !is_nothing(change) && !is_freshened_object(change))
+		if (error == 0 && is_listed(reading, change) && !is_freshened_object(change))
 			changes->count++;
 	}
 	reading->list = NULL;
@@ -413,7 +419,8 @@ static int read_range(const struct tree_records *records, size_t first, size_t e
 {
 	struct reading reading = { .walk = tree_walk_new(),
 				   .changes = ret_changes,
-				   .list_moved = range->list_moved };
+				   .list_moved = range->list_moved,
+				   .list_refs = range->list_refs };
 	int error = reading.walk ? walk_until(records, end, later) : -ENOMEM;
 
 	*ret_changes = (struct tree_changes){ .walk = reading.walk };

@@ -70,6 +70,8 @@ struct tree_range {
 	uint64_t (*lives_until)(const struct tree_record *record, void *data);
 	void *data;
 	bool list_moved; /* all that a renamed directory took along is listed, too */
+	/* Refs of git that were neither there before nor are there after are listed, too: git_packed.h. */
+	bool list_refs;
 };
 
 struct tree_changes {
@@ -85,6 +87,9 @@ struct tree_changes {
  * ret_changes: tree_changes_free() it, before the records are closed.  Returns 0 or -ENOMEM. */
 int tree_changes_read(const struct tree_records *records, const struct tree_range *range,
 		      struct tree_changes *ret_changes);
+
+/* tree_change_is_nothing(): was there nothing by that name before, and is there nothing after? */
+bool tree_change_is_nothing(const struct tree_change *change);
 
 /* tree_range_selects(): is this record, one of `records`, of the range, and selected? */
 bool tree_range_selects(const struct tree_records *records, const struct tree_range *range,

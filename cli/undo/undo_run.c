@@ -159,6 +159,7 @@ static int make_plan(struct undo_run *run)
 		.locks = &run->locks,
 		.log_message = request->kind == OPERATION_REDO ? "seen redo" : log_message,
 	};
+	run->range.list_refs = true;
 	int error = tree_changes_read(&run->records, &run->range, &run->changes);
 
 	if (error == 0)
@@ -234,14 +235,14 @@ static void summarize(const struct undo_run *run, const struct apply_result *res
 	if (result && !lines)
 		(void)printf("nothing was %s\n", redoes ? "redone" : "undone");
 	else
-		(void)printf(
-			"%s%s path%s%s\n", result ? "" : "nothing was changed: this would change ",
-			text_number(lines, count), text_plural(lines),
-			!result  ? ""
-			: redoes ? " redone; `seen undo` takes it back"
-			: undo_report_can_redo(run)
-				? " undone; `seen redo` takes it back"
-				: " undone; git's objects and logs stay: nothing is to be redone");
+		(void)printf("%s%s path%s%s\n",
+			     result ? "" : "nothing was changed: this would change ",
+			     text_number(lines, count), text_plural(lines),
+			     !result  ? ""
+			     : redoes ? " redone; `seen undo` takes it back"
+			     : undo_report_can_redo(run)
+				     ? " undone; `seen redo` takes it back"
+				     : " undone; nothing to redo: git's objects and logs stay");
 }
 
 static int report(const struct undo_run *run, const struct apply_result *result)

@@ -88,12 +88,17 @@ class Strangers(Store):
         (things / "sub").mkdir()
         (things / "sub" / "segment").write_text("mine")
         os.symlink(self.target, things / "journal.link")
+        before = sorted(os.listdir(things)), sorted(os.listdir(self.state / "s"))
+        self.assertIn(b"is no file of a session of yours: all was left", self.seen("gc", "--dry-run", "s", code=8).stderr)
         self.left(b"is no file of a session")
-        self.assertEqual(sorted(os.listdir(things)), ["journal.link", "notes.txt", "sub"])
+        self.assertEqual((sorted(os.listdir(things)), sorted(os.listdir(self.state / "s"))), before)
         self.assertEqual((things / "sub" / "segment").read_text(), "mine")
         self.untouched()
-        self.assertEqual(os.listdir(self.runtime / "seen"), ["s"])
-        self.assertEqual(self.states(), {})
+        self.assertEqual(self.states(), {"s": "ended"})
+        for name in ("notes.txt", "journal.link", "sub"):
+            os.rename(things / name, self.top / name)
+        self.assertEqual(self.gc("s"), ["s"])
+        self.assertEqual(os.listdir(self.runtime / "seen"), [])
         self.assertFalse((self.state / "s").exists())
 
     def files_of_undo(self):
@@ -124,6 +129,7 @@ class Strangers(Store):
             path.write_bytes(b"mine\n")
             self.assertIn(b"is no file of a session of yours", self.seen("gc", "s", code=8).stderr)
             self.assertEqual(path.read_bytes(), b"mine\n")
+            self.assertTrue((self.directory("s") / "segment").exists())
             subprocess.run(["rm", "-r", str(self.state / "s")], check=True)
             self.make("s")
 

@@ -480,7 +480,7 @@ class Harm(Undone):
 
     def test_a_directory_that_an_undo_of_one_step_removed_comes_back_with_what_was_in_it(self):
         """It was empty then: a later step had removed or renamed what was in it."""
-        after = self.agent("mkdir -p d/e; chmod 711 d/e", "echo x > d/e/f; echo y > d/e/g", "rm d/e/f; mv d/e/g g")[-1]
+        after = self.agent("mkdir -p d/e; chmod 711 d/e; python3 -c \"import os; [os.setxattr('d/e', 'user.' + n, n.encode()) for n in 'ab']\"", "echo x > d/e/f; echo y > d/e/g", "rm d/e/f; mv d/e/g g")[-1]
         without = {path: entry for path, entry in after.items() if path not in (b"d", b"d/e")}
         self.undo("--step", "1")
         self.assertTree(without)
@@ -490,6 +490,7 @@ class Harm(Undone):
         self.assertEqual(done.stderr, b"")
         self.assertEqual((self.read("d/e/f"), self.read("d/e/g"), self.has("g")), (b"x\n", b"y\n", False))
         self.assertEqual([os.stat(self.session.path(name)).st_mode & 0o7777 for name in ("d", "d/e")], [after[b"d"][1], 0o711])
+        self.assertEqual({name: os.getxattr(self.session.path("d/e"), name) for name in os.listxattr(self.session.path("d/e")) if name.startswith("user.")}, {"user.a": b"a", "user.b": b"b"})
         self.undo(command="redo")
         self.assertTree(without)
         self.undo(command="redo")

@@ -14,7 +14,7 @@ from undoing_git import SETTINGS, GitMaker
 SEED = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEED", "1"))
 SEQUENCES = int(os.environ.get("SEEN_TEST_UNDO_GIT_SEQUENCES", "3" if VIA == "preload" else "1"))
 STEPS = 8
-PRUNED = 0.2  # of the sequences
+PRUNED, PACKED = 0.2, 0.1  # of the sequences
 UNKNOWN = "Not currently on any branch."
 DETACHED = re.compile(r"HEAD detached (at|from) \S+")
 
@@ -69,7 +69,7 @@ class Sequence:
         if differ:
             self.test.fail("wanted, found: %r\n%s" % (differ, about))
         self.test.assertIn(result.returncode, (0, 1), about)
-        if b"nothing is to be redone" not in result.stdout:
+        if b"nothing to redo" not in result.stdout:
             return result.returncode == 0
         done = result.stdout.decode().splitlines()
         done = [line for line in done if line.startswith(("restored ", "removed ", "renamed ", "reset ", "merged ", "appended "))]
@@ -110,6 +110,26 @@ class Sequence:
         if json.loads(result.stdout)["done"]:
             self.check(before, "redo")
 
+    def check_packed(self):
+        """A person packs refs: all comes back, or git's state stays whole, and that is listed before anything is done."""
+        before, refs = self.state(), self.maker.refs()
+        self.maker.pack()
+        self.problems = self.maker.problems().splitlines()
+        planned, listed = self.left("--dry-run")
+        self.test.assertEqual(self.state(), before, self.about(planned))
+        if not listed:
+            if self.check(self.states[0], "undo", "--all"):
+                self.check(before, "redo")
+            return
+        result, left = self.left()
+        about = "%r\n%s" % (listed, self.about(result))
+        self.test.assertEqual([entry for entry in left if entry in listed], listed, about)
+        self.test.assertLessEqual({kind for _, kind in listed}, {"external", "git"}, about)
+        self.test.assertEqual(result.returncode, 12, about)
+        self.check_whole(about)
+        if len(self.maker.directories()) == 1:
+            self.test.assertEqual(self.maker.refs(), refs, about)
+
     def run(self):
         agent = self.session.agent()
         for _ in range(STEPS):
@@ -117,8 +137,9 @@ class Sequence:
             agent.shell(self.steps[-1] + "; true")
             self.states.append(self.state())
         agent.close()
-        if self.random.random() < PRUNED:
-            self.check_pruned()
+        drawn = self.random.random()
+        if drawn < PRUNED + PACKED:
+            (self.check_pruned if drawn < PRUNED else self.check_packed)()
             return
         if self.check(self.states[0], "undo", "--all"):
             self.check(self.states[-1], "redo")
@@ -345,6 +366,58 @@ class Unit(GitCase):
         self.git("git -C new update-index --force-write-index; git -C sub update-index --force-write-index")
         self.seen(0, "undo", "--all")
         self.assertEqual(self.git("ls -a; ls .git; git status --porcelain"), before)
+
+    REFS = "git for-each-ref --format='%(refname) %(objectname)'; git symbolic-ref HEAD; git status --porcelain"
+
+    def test_refs_that_a_person_packed_come_back(self):
+        """They name what they named."""
+        for pack in "git pack-refs --all", "git gc -q --prune=now":
+            before = self.git(self.REFS)
+            self.run_steps("echo x > a; git commit -qam x", "git branch -f side HEAD; git commit -q --allow-empty -m y")
+            after = self.git(self.REFS)
+            self.git(pack)
+            self.assertFalse(os.path.exists(self.session.path(".git/refs/heads/main")))
+            self.assertEqual(self.left("--all"), set())
+            self.seen(0, "undo", "--all")
+            self.assertEqual(self.git(self.REFS), before)
+            self.seen(0, "redo")
+            self.assertEqual(self.git(self.REFS), after)
+            self.session.close()
+            self.setUp()
+
+    def test_refs_that_a_person_moved_and_packed_stay(self):
+        self.run_steps("echo x > a; git commit -qam x; git branch -f side HEAD")
+        self.git("git branch -f side HEAD~1; git gc -q")
+        after = self.git(self.REFS)
+        self.assertEqual({entry for entry in self.left("--all") if "refs" in entry[0]}, {(".git/refs/heads/side", "external"), (".git/refs/heads/main", "git")})
+        self.seen(12, "undo", "--all")
+        self.assertEqual(self.git(self.REFS).splitlines()[:3], after.splitlines()[:3])
+
+    def test_refs_that_had_no_file_before_and_that_a_person_packed(self):
+        """What packed-refs had of them before is not known: all stays."""
+        for before, command, name in (("true", "git branch new", "new"), ("git pack-refs --all", "echo x > a; git commit -qam x", "main"), ("true", "git checkout -q -b dir/other; git commit -q --allow-empty -m x", "dir/other")):
+            self.git(before)
+            self.run_steps(command)
+            self.git("git pack-refs --all")
+            refs = self.git(self.REFS).splitlines()
+            path = ".git/refs/heads/" + name
+            self.assertIn((path, "external"), self.left("--last"))
+            self.assertIn("%s is left as it is: an external program changed it since" % path, self.seen(12, "undo", "--last"))
+            self.assertIn("%s is left as it is: what it was is not known" % path, self.seen(8, "undo", "--step", "1", "--force"))
+            self.assertLessEqual(set(refs), set(self.git(self.REFS).splitlines()))
+            self.session.close()
+            self.setUp()
+
+    def test_a_branch_that_the_session_made_and_packed_or_that_a_person_removed(self):
+        for command, person, code in ("git branch new; git pack-refs --all", "true", 0), ("git branch new", "git pack-refs --all; git branch -D new", 1):
+            before = self.git(self.REFS)
+            self.run_steps(command)
+            self.git(person)
+            self.assertEqual(self.left("--all"), set())
+            self.seen(code, "undo", "--all")
+            self.assertEqual(self.git(self.REFS), before)
+            self.session.close()
+            self.setUp()
 
     def test_git_is_not_merged_as_text(self):
         self.run_steps("git pack-refs --all")

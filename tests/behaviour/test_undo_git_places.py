@@ -132,7 +132,7 @@ class ByItself(GitCase):
         self.run_steps("rm k", "rm -rf .git/objects/" + name[:2])
         after = os.listdir(self.session.workspace)
         result = self.session.seen("undo", "--last", "--session", self.session.name)
-        self.assertIn(b"undone; git's objects and logs stay: nothing is to be redone\n", result.stdout)
+        self.assertIn(b"undone; nothing to redo: git's objects and logs stay\n", result.stdout)
         result = self.session.seen("undo", "--last", "--session", self.session.name)
         self.assertIn(b"1 path undone; `seen redo` takes it back\n", result.stdout)
         self.seen(0, "redo")
@@ -177,7 +177,7 @@ class ByItself(GitCase):
         after = os.listdir(self.session.workspace)
         self.seen(0, "undo", "--step", "1")
         result = self.session.seen("undo", "--step", "2", "--session", self.session.name)
-        self.assertIn(b"undone; git's objects and logs stay: nothing is to be redone\n", result.stdout)
+        self.assertIn(b"undone; nothing to redo: git's objects and logs stay\n", result.stdout)
         self.seen(0, "redo")
         self.assertEqual(os.listdir(self.session.workspace), after)
 

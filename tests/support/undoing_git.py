@@ -69,6 +69,11 @@ for d in "$@"; do
 cd "$d" 2> /dev/null && git reflog expire --expire=now HEAD $(git for-each-ref --format='%(refname)' refs/heads) && git prune --expire=now
 done
 """
+PACK = """
+for d in "$@"; do
+cd "$d" 2> /dev/null && %s
+done
+"""
 # A worktree's repository is checked with the one that it is of.
 CHECK = """
 for d in "$@"; do
@@ -129,6 +134,10 @@ class GitMaker:
     def prune(self):
         """What no ref and no index names goes; refs and stashes stay."""
         self.shell(PRUNE, self.root, *self.directories())
+
+    def pack(self):
+        """What refs name, and objects, stay; their files go."""
+        self.shell(PACK % self.random.choice(("git pack-refs --all", "git gc -q")), self.root, *self.directories())
 
     def problems(self):
         own = [path for path in self.directories() if path == self.root or os.path.basename(path) in ("sub", BARE) or os.path.isdir(os.path.join(path, ".git"))]
