@@ -3,7 +3,6 @@
 
 #include "tracker/content/baseline.h"
 #include "tracker/process/scope.h"
-#include "tracker/sys/sys.h"
 
 /* Where the agent does not tell its hook whose tool call it is, it may be a sub-agent's while one works. */
 static bool is_sub_agent(const struct hook_agent *agent, const struct hook_input *input)
@@ -78,15 +77,11 @@ bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key)
 	return true;
 }
 
-/* A write that no user is asked about follows its hook at once.  So long it may take on a busy machine: chosen, not measured. */
-enum { WRITES_WITHIN_MS = 2000 };
-
 struct returning {
 	const struct hook_agent *agent;
-	uint64_t before_ns; /* what was lent later stays lent */
-	bool may_wait;      /* so does what was lent since the last prompt: for its user */
-	bool is_prompt;     /* what stays is marked as older than one */
-	bool stays;         /* is there any such? */
+	bool may_wait; /* what was lent since the last prompt stays: for its user, or it is about to be written */
+	bool is_prompt; /* what stays is marked as older than one */
+	bool stays;     /* is there any such? */
 };
 
 static int return_lent(uint64_t scope_id, uint64_t file_key, const struct version *version,
@@ -104,7 +99,7 @@ static int return_lent(uint64_t scope_id, uint64_t file_key, const struct versio
 	(void)baseline_since(segment, scope_id, file_key, &before, &lent_ns);
 	if (baseline_of(segment, prompted(agent), file_key, &before))
 		(void)baseline_since(segment, prompted(agent), file_key, &before, &prompt_ns);
-	bool stays = lent_ns > returning->before_ns || (returning->may_wait && prompt_ns < lent_ns);
+	bool stays = returning->may_wait && prompt_ns < lent_ns;
 	if (!stays)
 		(void)hook_knows_take_back(agent, file_key);
 	else if (returning->is_prompt)
@@ -115,20 +110,16 @@ static int return_lent(uint64_t scope_id, uint64_t file_key, const struct versio
 
 void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_input *input)
 {
-	bool is_at_work = scope_sub_agents(agent->segment, agent->scope_id);
-	uint64_t now_ns = sys_boottime_ns();
-	/* One may still wait for what the user says.  A prompt ends that: who writes one has answered. */
+	/* One may wait for its user, or be about to write.  A prompt ends the first: who writes one has answered.  The call
+	 * behind it ends the second: the model was asked in between. */
 	struct returning returning = { .agent = agent,
-				       .before_ns = now_ns,
-				       .may_wait = is_at_work && input->moment == HOOK_BEFORE_TOOL,
+				       .may_wait = scope_sub_agents(agent->segment,
+								    agent->scope_id),
 				       .is_prompt = input->moment == HOOK_PROMPT };
 
 	if (is_sub_agent(agent, input) ||
 	    !(scope_flags(agent->segment, agent->scope_id) & SCOPE_LENDS))
 		return;
-	/* But it does not stop one that writes beside it. */
-	if (is_at_work)
-		returning.before_ns = now_ns - (uint64_t)WRITES_WITHIN_MS * 1000000;
 	(void)scope_set_flags(agent->segment, agent->scope_id, SCOPE_LENDS, 0);
 	(void)baseline_each(agent->segment, return_lent, &returning);
 	if (returning.stays)

@@ -33,8 +33,8 @@ bool hook_knows_take_back(const struct hook_agent *agent, uint64_t file_key);
 
 /* hook_knows_take_back_all(): as that, of every file, where the agent's own conversation goes on, by a prompt,
  * or by a call while no sub-agent is reported to work.  What one wrote, or was not allowed to, is over then.
- * By a prompt while one works, what was lent in the last two seconds stays: it may be about to write.  The first call
- * after these two seconds ends it. */
+ * While one works, what was lent since the last prompt stays: it may wait for its user, or be about to write.  So a prompt
+ * and the first call behind it, or the next prompt, end it. */
 void hook_knows_take_back_all(const struct hook_agent *agent, const struct hook_input *input);
 
 #endif

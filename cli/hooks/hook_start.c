@@ -105,6 +105,16 @@ json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_inpu
 	return document;
 }
 
+void hook_note_goes_on(const struct hook_agent *agent, const struct hook_input *input)
+{
+	struct hook_record record;
+
+	forget_event(agent->segment, agent->journal, agent->scope_id, input->event);
+	if (read_record(agent, input, &record))
+		hook_resume(agent, input, &record);
+	hook_record_free(&record);
+}
+
 void hook_note_rewind(const struct hook_agent *agent, const struct hook_input *input)
 {
 	forget_event(agent->segment, agent->journal, agent->scope_id, "Rewind");

@@ -14,6 +14,10 @@
  * Returns the adapter's document, a new reference; NULL: there is nothing to tell. */
 json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_input *input);
 
+/* hook_note_goes_on(): forgets what the scope was given: it was another conversation's.  What this one was given of
+ * files is what it knows of them again. */
+void hook_note_goes_on(const struct hook_agent *agent, const struct hook_input *input);
+
 /* hook_note_rewind(): forgets what the scope was given; the conversation's record has none of it, because
  * its model does not know of it any more. */
 void hook_note_rewind(const struct hook_agent *agent, const struct hook_input *input);

@@ -43,6 +43,7 @@ class Agent:
     own_words = {}  # by kind of row: how its own answer begins that stands in place of seen's
     proves = False  # its transcript proves, after a resume, what its own read tool gave
     grep = "grep"  # the system's, in a command of its shell
+    serves = False  # as a server its process has several conversations at once
     brings_rg = False  # its shell finds an rg of its own first, a static one
     announces = True  # its hook says which command its shell tool is about to run
     whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
@@ -294,6 +295,7 @@ class OpenCode(Agent):
     instructions = ("AGENTS.md", "CLAUDE.md")
     package = "opencode-ai"
     auto = "both"
+    serves = True
     searches = True
     # Where it has a plugin it installs a package before it starts, and tries for 70 s without a network.
     no_npm = {"npm_config_fetch_retries": "0"}

@@ -233,6 +233,13 @@ class ModelServer:
         if request.command != "HEAD":
             request.wfile.write(data)
 
+    def next_call(self, _body, results):
+        """What is played behind a request: the number of its step, the Call, the outsider."""
+        if callable(self.script):
+            return len(results), *self.script(results)
+        index = min(len(results), len(self.script) - 1)
+        return index, *self.script[index]
+
     def _answer(self, request):
         path = request.path.split("?")[0]
         data = request.rfile.read(int(request.headers.get("content-length") or 0))
@@ -249,12 +256,7 @@ class ModelServer:
             index, call = 0, Call(None, "Scripted task")
         else:
             results = api.results(body)
-            if callable(self.script):
-                index = len(results)
-                call, outsider = self.script(results)
-            else:
-                index = min(len(results), len(self.script) - 1)
-                call, outsider = self.script[index]
+            index, call, outsider = self.next_call(body, results)
             self._note(kind="turn", step=index, results=results, body=body)
             if outsider:
                 self._run_outsider(index, outsider)

@@ -388,25 +388,26 @@ out.append(edit("new", "Write", content="x"))
 out.append(attempt("a")); fails("a"); read("a"); out.append(edit("a"))
 outside("a", "more\n"); read("a", conversation="c1/s1"); attempt("a"); write("a", 9); hook("PostToolUse", "Write", {}, "c1/s1", file_path=os.path.abspath("a"))
 out.append(edit("a", "Write", content="y"))
-def waits(moment, seconds=0):
+def waits(*moments):
     outside("a", "again\n"); read("a", conversation="c1/s1"); assert attempt("a") is None
-    time.sleep(seconds)
-    return overwrites("a", moment)
-forget("SubagentStart"); out.append(waits("PreToolUse")); out.append(waits("UserPromptSubmit")); out.append(waits("UserPromptSubmit", 2.1))
+    for moment in moments[:-1]: hook(moment)
+    return overwrites("a", moments[-1])
+forget("SubagentStart"); out.append(waits("PreToolUse")); out.append(waits("UserPromptSubmit")); out.append(waits("UserPromptSubmit", "PreToolUse"))
+out.append(waits("UserPromptSubmit", "UserPromptSubmit"))
 write("b", 50); read("b")
 for name in "ab":
     if name == "b": hook("UserPromptSubmit")
     outside(name, "once more\n"); read(name, conversation="c1/s1"); assert attempt(name) is None
-time.sleep(2.1); out.append(overwrites("a")); out.append(overwrites("b"))
+out.append(overwrites("a")); out.append(overwrites("b"))
 forget("SubagentStop"); out.append(waits("PreToolUse"))
 ''' % (failure or "pass"), "--read-before-write", "deny", "--stale-write", "deny", "--session", "failed" if failure else "refused")
             self.assertIn("was modified since you last read it", refused)
             self.assertEqual((denied, by_command), (False, False))
             self.assertIn("has not been read yet", unread)
             self.assertEqual((sub, after, written), (None, None, None))
-            # One at work may still be allowed to, until the next prompt; in the first two seconds it may be about to.  What
+            # One at work may still be allowed to, until the next prompt, or be about to, until the call behind that.  What
             # was lent before that prompt is over then; what was lent after it may wait.
-            self.assertEqual(waits, [True, True, False, False, True, False])
+            self.assertEqual(waits, [True, True, False, False, False, True, False])
             for name in ("a", "b", "new"):
                 (self.work / name).unlink()
 
@@ -589,6 +590,20 @@ out.append(before(AGENT, "write", "new", content="")); out.append(ask(AGENT, "Po
             self.assertIn("\n+external\n", stale["refuse"])
             self.assertEqual(again, stale)
             self.assertEqual(same, {"add": "[a already held this content.]"})
+
+    def test_conversations_of_one_process(self):
+        """opencode: each knows of a file what it was given itself, whichever was asked for last."""
+        prompt, stale, fresh, again, after = self.play(r"""
+def goes_on(name): ask("opencode", "SessionResumed", None, name)
+write("a", 50); reads("opencode", "a")
+outside("a", "external\n"); goes_on("c2"); reads("opencode", "a", conversation="c2"); out.clear()
+goes_on("c1"); out.append(ask("opencode", "UserPromptSubmit", None, prompt="x")); out.append(before("opencode", "edit", "a"))
+goes_on("c2"); out.append(before("opencode", "edit", "a", conversation="c2"))
+goes_on("c1"); out.append(before("opencode", "edit", "a")); reads("opencode", "a"); out.pop(); out.append(before("opencode", "edit", "a"))
+""", "opencode")
+        self.assertEqual(prompt, {"add": "changed since you read them: a (+1 -0, by another program)"})
+        self.assertIn("was modified since you last read it", stale["refuse"])
+        self.assertEqual((again, fresh, after), (stale, {}, {}))
 
 
 SEARCH = r'''

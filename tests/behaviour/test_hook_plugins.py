@@ -84,16 +84,16 @@ class Plugins(Case):
         return json.loads(done.stdout)
 
     def invalidated(self, lines):
-        return [line.split()[2] for line in lines if line.startswith("forget")]
+        return [line.split()[2] if line.startswith("forget") else "SessionResumed" for line in lines if line.startswith("forget") or '"SessionResumed"' in line]
 
     def test_opencode(self):
-        """A conversation that goes on after another one forgets what commands gave; one beside another's turn, a resumed sub-agent's too, counts nothing."""
+        """A conversation that goes on after another one forgets what commands gave, and knows what it was given; one beside another's turn, a resumed sub-agent's too, counts nothing."""
         for agent, path in (("opencode", ".config/opencode/plugins/seen.js"), ("kilo", ".config/kilo/plugins/seen.js")):
             with self.subTest(agent):
                 out = self.run_host(agent, path, OPENCODE)
                 shutil.rmtree(self.top / "plugin")
                 self.assertEqual({name: self.invalidated(lines) for name, lines in out.items() if name != "proves"},
-                                 {"same": [], "back": ["Rewind"], "resumed": ["SubagentStart", "Rewind", "SubagentStop"], "beside": ["SubagentStart", "Rewind", "SubagentStop"],
+                                 {"same": [], "back": ["SessionResumed"], "resumed": ["SubagentStart", "Rewind", "SubagentStop"], "beside": ["SubagentStart", "SessionResumed", "SubagentStop"],
                                   "alone": []})
                 agents = {json.loads(line.split(" ", 3)[3]).get("agent_id") for line in out["resumed"] if line.startswith("answer")}
                 self.assertEqual(agents, {"S"})

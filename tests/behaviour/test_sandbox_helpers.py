@@ -27,8 +27,8 @@ def agent(words, results):
         if command == "own read":
             open("g").read()
             continue
-        if command == "pause":
-            time.sleep(0.5)
+        if isinstance(command, float):
+            time.sleep(command)
             continue
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CMD": command[-1]})
         outputs.append((done.returncode, done.stdout.decode()))
@@ -48,9 +48,20 @@ def write(name, late_s="0"):
     except OSError as error:
         sys.exit(str(error))
 
-def edit(name):
+def edit(name, late_s="0.6"):
     open(name).read()
-    write(name, "0.6")
+    write(name, late_s)
+
+def stays(name):
+    for reads, late_s in ((True, 0.6), (False, 0.6), (True, 0), (True, 0.6)):
+        if reads:
+            open(name).read()
+        time.sleep(late_s)
+        try:
+            open(name, "w").write("by the helper\n")
+            print("written")
+        except OSError:
+            print("refused")
 
 globals()[sys.argv[1]](*sys.argv[2:])
 '''
@@ -186,7 +197,7 @@ class Helpers(Case):
                     self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n")
         # It knows what it read long before.
         self.play(chain, (SEEN, "run", "--agent", "boxagent", "--stale-write", "deny", "--"),
-                  commands=[[*chain, "cat g"], "outsider", "own read", "pause", late])
+                  commands=[[*chain, "cat g"], "outsider", "own read", 0.5, late])
         self.assertEqual((self.workspace / "g").read_text(), "by the helper\n")
 
     def test_own_edit_late(self):
@@ -202,6 +213,24 @@ class Helpers(Case):
         for commands in ([[*chain, "cat g"], "outsider", [*chain, "cat g"], late], ["outsider", late]):
             self.play(chain, (*run[:2], *run[4:]), commands=commands)
             self.assertEqual((self.workspace / "g").read_text(), "by the helper\n", commands)
+
+    def test_stays(self):
+        """A helper that was refused by what its agent knew, and goes on, has a conversation of its own: what it reads then counts, not at once."""
+        chain = self.way("starts")
+        for via in ("auto", "supervise"):
+            with self.subTest(via=via):
+                results = self.play(chain, (SEEN, "run", "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"),
+                                    commands=[[*chain, "cat g"], "outsider", [*chain[:-2], *self.own, "stays", "g"]])
+                self.assertEqual(results[-1][1].split(), ["refused", "refused", "refused", "written"])
+
+    @unittest.skipUnless(LONG, "takes half a minute; SEEN_LONG=1")
+    def test_late_by_seconds(self):
+        """However long the helper takes, and its agent is there, below a launcher of its name too."""
+        chain = self.way("starts")
+        edit = [*chain[:-2], *self.own, "edit", "g"]
+        for launcher, commands in (((), [[*edit, "11"]]), ((*self.own, "start"), [11.0, edit])):
+            self.play(chain, (SEEN, "run", "--agent", "boxagent", "--stale-write", "deny", "--"), commands=[[*chain, "cat g"], "outsider", *commands], launcher=launcher)
+            self.assertEqual((self.workspace / "g").read_text(), "an outsider's\n", commands)
 
     def test_what_is_no_helper(self):
         """A tool that keeps what its shell prints, and one whose shell runs something else than what the agent asked for."""

@@ -326,6 +326,8 @@ void guard_check(const struct segment *segment, const struct guard_writer *write
 			break;
 	}
 	count(segment, &answer);
+	if (answer.reason == GUARD_STALE && answer.verdict != GUARD_PASS)
+		knowledge_note_refusal(segment, writer, answer.file_key, &answer.before);
 	*ret_answer = answer;
 }
 

@@ -1,7 +1,8 @@
 /*
  * What a writer's agent takes a file for: the baseline of its scope (baseline.h).  A helper that an agent starts to write, in a
  * sandbox say, has nothing to go by itself: it knows what any process of its agent knew when that started it.  What such a
- * helper only reads itself counts where none of these has anything, or when the helper is 10 s old.
+ * helper only reads itself counts where none of these has anything, or once it was refused for that: one that reads the file
+ * again then was not started for this write.
  *
  * Lock-free and async-signal-safe.  For helpers it inspects /proc.
  */
@@ -23,5 +24,9 @@ struct knowledge {
 void knowledge_find(const struct segment *segment, const struct guard_writer *writer,
 		    uint64_t file_key, const struct version *before,
 		    struct knowledge *ret_knowledge);
+
+/* knowledge_note_refusal(): the writer is refused a stale write of the file, or warned of it. */
+void knowledge_note_refusal(const struct segment *segment, const struct guard_writer *writer,
+			    uint64_t file_key, const struct version *before);
 
 #endif

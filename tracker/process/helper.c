@@ -10,6 +10,8 @@
 #include "tracker/process/process_slot.h"
 #include "tracker/process/scope.h"
 
+enum { PROGRAMS_MAX = 16 }; /* one below the other */
+
 uint64_t helper_own_head(const struct segment *segment, uint64_t agent_serial)
 {
 	uint64_t own = scope_id_of(agent_serial, NULL);
@@ -52,6 +54,17 @@ uint64_t helper_find_head(const struct segment *segment, struct subject subject,
 	return helper_own_head(segment, agent.context.agent_serial);
 }
 
+/* What started a program, where that is known: a copy of its slot. */
+static bool find_starter(const struct segment *segment, const struct process_slot *process,
+			 struct process_slot *ret_starter)
+{
+	const struct process_slot *slot = process_slot_at(segment, process->starter_index);
+
+	/* The slot of one that attached later was given anew. */
+	return slot && slot_read(slot, ret_starter, PROCESS_CHECKED_BYTES) &&
+	       ret_starter->time_ns <= process->time_ns;
+}
+
 /* Finds what the starter of an agent's helper hands on: what the helper becomes belongs where the helper was
  * started.  helper: a copy of its slot.  Returns whether that is known. */
 static bool find_place_of_helper(const struct segment *segment, uint32_t self, uint32_t parent,
@@ -61,10 +74,7 @@ static bool find_place_of_helper(const struct segment *segment, uint32_t self, u
 	struct process_slot at = *helper, starter;
 
 	for (int i = 0; i < HELPERS_MAX; i++) {
-		const struct process_slot *slot = process_slot_at(segment, at.starter_index);
-		/* The slot of one that attached later was given anew. */
-		if (!slot || !slot_read(slot, &starter, PROCESS_CHECKED_BYTES) ||
-		    starter.time_ns > at.time_ns)
+		if (!find_starter(segment, &at, &starter))
 			return false;
 		if (starter.pid != self || starter.context.role != ROLE_AGENT)
 			break;
@@ -155,20 +165,29 @@ static bool find_serial(const struct segment *segment, uint64_t serial,
 
 uint64_t helper_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id)
 {
-	enum { PROGRAMS_MAX = 16 }; /* one below the other */
 	struct process_slot at, starter;
 
 	if (!find_serial(segment, serial, &at))
 		return 0;
 	for (int i = 0; i < PROGRAMS_MAX; i++) {
-		const struct process_slot *slot = process_slot_at(segment, at.starter_index);
-		/* The slot of one that attached later was given anew. */
-		if (!slot || !slot_read(slot, &starter, PROCESS_CHECKED_BYTES) ||
-		    starter.time_ns > at.time_ns)
+		if (!find_starter(segment, &at, &starter))
 			return 0;
 		if (is_scope_of(&starter, scope_id))
 			return began_ns(&at);
 		at = starter;
 	}
 	return 0;
+}
+
+uint64_t helper_scope_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id)
+{
+	struct process_slot at, starter;
+
+	if (!find_serial(segment, serial, &at))
+		return 0;
+	for (int i = 0; i < PROGRAMS_MAX && find_starter(segment, &at, &starter) &&
+			is_scope_of(&starter, scope_id);
+	     i++)
+		at = starter;
+	return began_ns(&at);
 }

@@ -50,4 +50,7 @@ bool helper_find_capture(const struct segment *segment, struct subject subject,
  * Returns 0 where that is not known. */
 uint64_t helper_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id);
 
+/* helper_scope_began_ns(): when the program began whose scope it is, which a process is or is below: as helper_began_ns(). */
+uint64_t helper_scope_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id);
+
 #endif

@@ -20,6 +20,7 @@ const children = new Set(); // conversations of sub-agents
 const working = new Set(); // conversations whose turn has not ended
 const subAgents = new Set(); // and those that began beside another's: sub-agents, and what is at work in the same server
 let asking; // the conversation that was asked for last
+let current; // and the last one that is no sub-agent's
 let others = true; // plugins that may change what a tool gives: in doubt there are
 
 // Another plugin changes no output for certain where its one file names nothing that could.
@@ -33,12 +34,8 @@ function mayChange(plugin) {
 	}
 }
 
-function ask(event, of, directory, session, more) {
-	if (asking !== undefined && asking !== session) forget("Rewind"); // what commands gave is another conversation's
-	asking = session;
-	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
+function send(event, directory, session, more) {
 	try {
-		asked.add(of);
 		const input = JSON.stringify({ hook_event_name: event, session_id: session, agent_id: children.has(session) ? session : undefined,
 			prompt_id: prompts.get(session), cwd: directory, others, ...more });
 		const done = spawnSync("sh", ["-c", "exec seen answer hook opencode"], {
@@ -48,6 +45,22 @@ function ask(event, of, directory, session, more) {
 	} catch {
 		return {};
 	}
+}
+
+// What commands gave is another conversation's; what it knows of files, too, where it is no sub-agent's.
+function turnTo(session, directory) {
+	const isOther = asking !== undefined && asking !== session, isMain = !children.has(session);
+	if (isMain && current !== undefined && current !== session && process.env.SEEN_SESSION) send("SessionResumed", directory, session);
+	else if (isOther) forget("Rewind");
+	asking = session;
+	if (isMain) current = session;
+}
+
+function ask(event, of, directory, session, more) {
+	turnTo(session, directory);
+	if (!process.env.SEEN_SESSION || asked.has(of)) return {};
+	asked.add(of);
+	return send(event, directory, session, more);
 }
 
 // What began, or goes on: a conversation, or another part of it.

@@ -293,12 +293,19 @@ Test(process, helpers_below_a_shell)
 
 /* ---- when the agent started a helper ---- */
 
-static uint64_t agents_scope, helper_began;
+static uint64_t agents_scope, helpers_scope, helper_began;
 
 static int below_helper(const struct me *me)
 {
 	must(helper_began_ns(&world.segment, me->ref.serial, agents_scope) == helper_began);
 	return 0;
+}
+
+static int tool_of_helper(const struct me *me)
+{
+	must(scope_id_of(me->context.agent_serial, NULL) == helpers_scope);
+	must(helper_scope_began_ns(&world.segment, me->ref.serial, helpers_scope) == helper_began);
+	return below_helper(me);
 }
 
 static int helper_alone(const struct me *me)
@@ -307,7 +314,10 @@ static int helper_alone(const struct me *me)
 	helper_began = helper_began_ns(&world.segment, me->ref.serial, agents_scope);
 	must(helper_began != 0 && helper_began <= sys_boottime_ns());
 	must(helper_began_ns(&world.segment, me->ref.serial, agents_scope + 1) == 0);
+	helpers_scope = scope_id_of(me->context.agent_serial, NULL);
+	must(helper_scope_began_ns(&world.segment, me->ref.serial, helpers_scope) == helper_began);
 	(void)usleep(30000);
+	must(run(me, "/usr/bin/make", TOOL, false, tool_of_helper) == 0);
 	/* What it becomes, and what that starts, began with it. */
 	struct me again = become(me, "/usr/bin/codex", AGENT);
 	must(below_helper(&again) == 0);
