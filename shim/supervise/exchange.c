@@ -5,10 +5,20 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
+int exchange_ask(int listener, unsigned long request, void *data)
+{
+	int result;
+
+	do
+		result = ioctl(listener, request, data);
+	while (result < 0 && errno == EINTR);
+	return result < 0 ? -errno : result;
+}
+
 bool exchange_is_valid(const struct exchange *exchange)
 {
 	uint64_t id = exchange->call->id;
-	return ioctl(exchange->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+	return exchange_ask(exchange->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 /* In two steps: SECCOMP_ADDFD_FLAG_SEND marks the call as answered before the process has taken the
@@ -22,9 +32,10 @@ int exchange_add(const struct exchange *exchange, int fd, bool close_on_exec)
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = close_on_exec ? O_CLOEXEC : 0,
 	};
-	int number = ioctl(exchange->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int number = exchange_ask(exchange->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	if (number < 0)
-		return -errno;
+		return number;
 	struct seccomp_notif_resp answer = { .id = exchange->call->id, .val = number };
-	return ioctl(exchange->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno : number;
+	int error = exchange_ask(exchange->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	return error < 0 ? error : number;
 }

@@ -26,6 +26,10 @@ static inline void exchange_note_slow(struct exchange *exchange)
 	exchange->is_long = true;
 }
 
+/* exchange_ask(): an ioctl of a listener, again where a signal interrupts it, as a stop of the supervisor does while threads
+ * wait for each other there: else its process would wait for ever.  Returns what the kernel does, or a negative errno. */
+int exchange_ask(int listener, unsigned long request, void *data);
+
 /* exchange_is_valid(): does it still wait?  What was read of its process is worthless if not. */
 bool exchange_is_valid(const struct exchange *exchange);
 

@@ -39,7 +39,7 @@ void notify_answer(int listener, uint64_t id, struct verdict verdict)
 		response->val = verdict.value;
 		break;
 	}
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, response);
+	(void)exchange_ask(listener, SECCOMP_IOCTL_NOTIF_SEND, response);
 }
 
 int notify_receive(int listener, struct received *received, size_t call_bytes)

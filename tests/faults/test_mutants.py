@@ -2,7 +2,7 @@
 
 Short form: the mutants that survived once, each by the test that kills it now.  Long form: SEEN_MUTANTS of the pure rooms and of undo (300), judged by
 the unit tests that reach their line, and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its own.  SEEN_SEED chooses the sample, SEEN_SKIP
-how many of it were judged before.  Each survivor is added to build/faults/mutants.txt.
+how many of it are passed over.  What becomes of each is added to build/faults/mutants.txt.
 """
 import collections
 import os
@@ -18,7 +18,7 @@ from reached import lines_reached
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 COVERAGE = SOURCE / "build" / "coverage"
-SURVIVORS = SOURCE / "build" / "faults" / "mutants.txt"
+RESULTS = SOURCE / "build" / "faults" / "mutants.txt"
 LONG = bool(os.environ.get("SEEN_LONG"))
 COUNT = int(os.environ.get("SEEN_MUTANTS") or 300)
 SHIM_COUNT = int(os.environ.get("SEEN_SHIM_MUTANTS") or 150)
@@ -77,20 +77,19 @@ class Mutants(unittest.TestCase):
         mutants = [mutant for path in paths for mutant in mutants_of(path, (SOURCE / path).read_text())]
         random.Random(SEED).shuffle(mutants)
         found, start = collections.Counter(), time.monotonic()
-        SURVIVORS.parent.mkdir(parents=True, exist_ok=True)
-        with open(SURVIVORS, "a") as survivors:
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        with open(RESULTS, "a") as results:
             for mutant in mutants[SKIP:]:
                 if found["killed"] + found[SURVIVES] == count:
                     break
                 text = (SOURCE / mutant.path).read_text()
                 result = self.judge.judge(mutant.path, mutated(text, mutant), tests(mutant))
                 found[result if result in (EQUAL, NO_C, SURVIVES) else "killed"] += 1
-                if result == SURVIVES:
-                    line, new = (one.split("\n")[mutant.line - 1].strip() for one in (text, mutated(text, mutant)))
-                    print("%s:%d: %s  ->  %s" % (mutant.path, mutant.line, line, new), file=survivors, flush=True)
+                line, new = (one.split("\n")[mutant.line - 1].strip() for one in (text, mutated(text, mutant)))
+                print("%s: %s:%d: %s  ->  %s" % (result, mutant.path, mutant.line, line, new), file=results, flush=True)
         judged = found["killed"] + found[SURVIVES]
         print("%s, seed %d: %d judged of %d mutants, %d killed, %d survive (%s); besides, %d equal by the compiler, %d no C; %d s" %
-              (what, SEED, judged, len(mutants), found["killed"], found[SURVIVES], SURVIVORS, found[EQUAL], found[NO_C], time.monotonic() - start))
+              (what, SEED, judged, len(mutants), found["killed"], found[SURVIVES], RESULTS, found[EQUAL], found[NO_C], time.monotonic() - start))
         self.assertGreaterEqual(found["killed"], LEAST * judged)
 
     def passing(self, tests):
@@ -102,7 +101,7 @@ class Mutants(unittest.TestCase):
     def test_rooms(self):
         units = self.passing("unit " + file.name[len("test_"):] for file in sorted((BUILD / "tests/unit").iterdir()) if os.access(file, os.X_OK) and file.is_file())
         reached = lines_reached(SOURCE, COVERAGE, self.scratch, [test.split()[1] for test in units], ROOMS)
-        self.judge_sample("tracker/ and undo", sources(ROOMS), COUNT, lambda mutant: tests_of(reached[mutant.path], mutant))
+        self.judge_sample("tracker/ and undo", sources(ROOMS), COUNT, lambda mutant: tests_of(reached.get(mutant.path, {}), mutant))
 
     @unittest.skipUnless(LONG, "the long form")
     def test_shim(self):
