@@ -38,6 +38,7 @@ class Agent:
     profiles = ()  # other sections of agents.ini that are its profile
     cuts = None  # that many characters of a file are given at once
     rewrites = True  # a tool of its own writes files anew that are there
+    replaces_threads = False  # what npm installs has several threads, and becomes the program, which the supervisor must observe
     searches = False  # it has a search tool that starts rg, where that is on PATH
     instructions = ()  # names of instruction files that it gives to the model by itself
     own_words = {}  # by kind of row: how its own answer begins that stands in place of seen's
@@ -131,6 +132,7 @@ export default function (pi) {
 
 class Codex(Agent):
     name = "codex"
+    replaces_threads = True
     instructions = ("AGENTS.md",)
     package = "@openai/codex"
     auto = "both"

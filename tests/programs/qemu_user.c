@@ -167,6 +167,19 @@ static bool no_one_says_whose_socket(void)
 	return fd < 0;
 }
 
+/* madvise(2), MADV_POPULATE_WRITE: not the answer of a kernel that does not know it. */
+static bool pages_are_said_to_be_there(void)
+{
+	enum { PAGE = 4096, POPULATE_WRITE = 23 };
+	unsigned char is_there = 0;
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	bool is_said = madvise(page, PAGE, POPULATE_WRITE) == 0;
+	CHECK(mincore(page, PAGE, &is_there) == 0 && munmap(page, PAGE) == 0);
+	return is_said && !(is_there & 1);
+}
+
 static bool has_other_order(const char *first, const char *second)
 {
 	for (char **variable = environ; *variable; variable++) {
@@ -211,6 +224,8 @@ int main(int argc, char **argv)
 	kill_child(child);
 	fault("room: 256 GiB of a file cannot be mapped", no_room_for_a_large_file());
 	fault("limit: RLIMIT_AS has no effect", limit_of_addresses_is_none());
+	fault("populate: madvise(2) says that it made pages, and made none",
+	      pages_are_said_to_be_there());
 	fault("peer: sock_diag(7) is missing", no_one_says_whose_socket());
 	fault("order: a program's environment has another order than it was given",
 	      environment_has_another_order());

@@ -1,5 +1,5 @@
 /* What glibc 2.31, Debian 11's, has not: programs of tests/programs that are built there (scripts/package --release) do the same by
- * syscall(), which is a door as well. */
+ * syscall(), which is interposed as well. */
 #ifndef SEEN_TESTS_OLD_LIBC_H
 #define SEEN_TESTS_OLD_LIBC_H
 
