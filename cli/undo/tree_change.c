@@ -139,6 +139,14 @@ static bool crosses_external(const struct found *items, size_t count)
 	return crosses;
 }
 
+/* Something else has the name: a later step's, or an external program's. */
+static void note_taken(const struct found *items, size_t count, struct tree_change *change)
+{
+	change->left = TREE_CHANGED_SINCE;
+	for (size_t i = 0; i < count; i++)
+		change->conflict = change->conflict || (items[i].node && items[i].node->taken);
+}
+
 /* What is there at the end of the range against what the records say. */
 static void judge_left(const struct reading *reading, const struct found *items, size_t count,
 		       struct tree_change *change)
@@ -171,7 +179,7 @@ static void judge_left(const struct reading *reading, const struct found *items,
 		change->is_left_unseen = change->left == TREE_CHANGED_SINCE &&
 					 is_left_unseen(inode, &change->after);
 	} else if (!reading->base && change->after.exists && !change->moved_from) {
-		change->left = TREE_CHANGED_SINCE;
+		note_taken(items, count, change);
 	}
 	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;

@@ -86,6 +86,7 @@ struct tree_node {
 	bool touched;      /* a selected record is about it */
 	bool other;        /* a later record that is not selected is about it */
 	bool conflict;
+	bool taken; /* it was renamed, and a later record that is not selected is about the name it had */
 	bool external; /* an external program changed it behind the walk's point */
 	bool crosses;  /* a selected record is about it before an external program did */
 	bool moved;    /* since `left`: a rename sets ctime */

@@ -352,15 +352,18 @@ static int leave_free(struct tree_walk *walk, const struct tree_node *was,
 
 /* What has the old name behind a rename was made since.  Of one boundary it is the session's: of programs that make and
  * rename it at once one has found a file there, and its call made another one. */
-static int detach_old(struct tree_walk *walk, const struct tree_record *record)
+static int detach_old(struct tree_walk *walk, const struct tree_record *record,
+		      struct tree_node *renamed)
 {
 	struct tree_node *node = tree_names_find(&walk->names, record->path);
 	bool is_made = node && record->boundary && node->boundary == record->boundary &&
 		       is_present(node);
 	int error = is_made ? make_absent(walk, node) : 0;
 
-	if (node)
+	if (node) {
+		renamed->taken = node->other;
 		tree_names_detach(&walk->names, node);
+	}
 	return error;
 }
 
@@ -381,7 +384,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 	}
 	int error = pin_current(walk, to);
 	if (error == 0)
-		error = detach_old(walk, record);
+		error = detach_old(walk, record, to);
 	if (error == 0) {
 		tree_names_detach(&walk->names, to);
 		error = tree_names_attach(&walk->names, to, record->path);

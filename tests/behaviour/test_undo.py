@@ -290,6 +290,16 @@ class Undo(Undone):
         self.undo(command="redo")
         self.assertEqual(self.tree()[b"src/a"], theirs[b"src/a"], "what a person wrote was kept first")
 
+    def test_who_took_the_name_that_a_file_had_before(self):
+        self.agent("mv top moved", "echo new > top; mv src/a src/moved")
+        self.session.write("src/a", b"made by a person")
+        after = self.tree()
+        for step, name, said in ("1", b"top", b"a later step changed it, too"), ("2", b"src/a", b"an external program changed it since"):
+            self.assertIn(b"%s is left as it is: %s" % (name, said), self.undo("--step", step, code=12).stderr)
+        self.assertEqual([self.read(name) for name in ("moved", "src/a", "src/moved")], [b"the content of top\n", b"made by a person", b"the content of src/a\n"])
+        self.undo(command="redo")
+        self.assertTree(after)
+
     def test_what_changed_between_two_steps_is_left_and_listed(self):
         agent = self.session.agent()
         agent.shell("echo one >> top; echo one >> src/b; echo made > made; cp src/a copy")

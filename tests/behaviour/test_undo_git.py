@@ -112,8 +112,10 @@ class Sequence:
 
     def check_packed(self):
         """A person packs refs: all comes back, or git's state stays whole, and that is listed before anything is done."""
-        before, refs = self.state(), self.maker.refs()
+        refs = self.maker.refs()
         self.maker.pack()
+        self.test.assertEqual(self.maker.refs(), refs)
+        before = self.state()
         self.problems = self.maker.problems().splitlines()
         planned, listed = self.left("--dry-run")
         self.test.assertEqual(self.state(), before, self.about(planned))
