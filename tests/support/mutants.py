@@ -96,6 +96,26 @@ class Judge:
             self.entries[os.path.relpath(entry["file"], self.source)].append((words[words.index("-o") + 1], words))
         self.links = {}
         self.plain = {}
+        self.symbols = {}
+        self.sound = {}
+
+    def units_by_distance(self, path):
+        """Unit tests by how many files' calls are between them and a file, at most two: by the objects' symbols."""
+        if not self.symbols:
+            for file, entries in self.entries.items():
+                made = self.build / entries[0][0]
+                if made.exists():
+                    names = subprocess.run(["nm", "--format=posix", made], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+                    self.symbols[file] = tuple({line.split()[0] for line in names if line.split()[1] in kinds} for kinds in ("TDBRVW", "U"))
+        found, defined = {}, self.symbols[path][0]
+        for distance in range(3):
+            callers = {file for file, (_, needs) in self.symbols.items() if needs & defined}
+            for file in callers:
+                if file.startswith("tests/unit/"):
+                    found.setdefault(pathlib.Path(file).stem[len("test_"):], distance)
+            defined = set().union(*(self.symbols[file][0] for file in callers if not file.startswith("tests/")))
+        own = pathlib.Path(path).stem
+        return ["unit " + test for test in sorted(found, key=lambda test: (test != own, found[test], not own.startswith(test), test))]
 
     def replace(self, path, text):
         """From now on that file has that text."""
@@ -193,4 +213,13 @@ class Judge:
             return NO_C
         if self.code() == self.plain[path]:
             return EQUAL
-        return next((test for test in tests if not self.passes(test)), SURVIVES)
+        return next((test for test in tests if not self.passes(test) and self.is_sound(test)), SURVIVES)
+
+    def is_sound(self, test):
+        """Does a test that fails with a mutant pass without?  Not each one does in the sandbox."""
+        if test not in self.sound:
+            path, text = self.path, self.text
+            self.replace(path, (self.source / path).read_text())
+            self.sound[test] = self.passes(test)
+            self.replace(path, text)
+        return self.sound[test]

@@ -41,12 +41,6 @@
 #include "tracker/segment/segment_create.h"
 #include "tracker/segment/tables.h"
 
-#ifdef SEEN_COVERAGE
-/* A child that ends so writes its counters first. */
-extern void __gcov_dump(void);
-#define _exit(status) (__gcov_dump(), (_exit)(status))
-#endif
-
 #define must(condition) \
 	((condition) ? (void)0 \
 		     : (void)(fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, \
