@@ -396,6 +396,12 @@ int config_read_built_in(struct config *config, const char *data, size_t size_by
 	return read_draft(config, data, size_bytes, "built-in", true, true, ret_error);
 }
 
+int config_read_draft(struct config *draft, const char *data, size_t size_bytes, const char *file,
+		      bool trusted, struct config_error *ret_error)
+{
+	return read_draft(draft, data, size_bytes, file, false, trusted, ret_error);
+}
+
 int config_read(struct config *config, const char *data, size_t size_bytes, const char *file,
 		bool trusted, struct config_error *ret_error)
 {
@@ -403,7 +409,7 @@ int config_read(struct config *config, const char *data, size_t size_bytes, cons
 
 	if (config_copy(config, &draft) < 0)
 		return config_no_memory(ret_error);
-	int error = read_draft(draft, data, size_bytes, file, false, trusted, ret_error);
+	int error = config_read_draft(draft, data, size_bytes, file, trusted, ret_error);
 	if (error < 0) {
 		config_free(draft);
 		return error;
@@ -412,24 +418,32 @@ int config_read(struct config *config, const char *data, size_t size_bytes, cons
 	return 0;
 }
 
-int config_set(struct config *config, const char *key, const char *value, const char *origin,
-	       struct config_error *ret_error)
+int config_assign_key(struct config *draft, const char *key, const char *value, const char *origin,
+		      struct config_error *ret_error)
 {
 	struct config_source source = { .origin = origin, .trusted = true };
 	/* the last dot: an agent's name may hold some, no key does */
 	const char *dot = strrchr(key, '.');
-	struct config *draft = NULL;
 
 	if (!dot || dot == key || dot[1] == '\0')
 		return config_fail(ret_error, -EINVAL, "%s: '%.60s' is not section.name", origin,
 				   key);
 	char *section = strndup(key, (size_t)(dot - key));
-	if (!section || config_copy(config, &draft) < 0) {
-		free(section);
+	if (!section)
 		return config_no_memory(ret_error);
-	}
 	int error = config_assign(draft, section, dot + 1, value, &source, ret_error);
 	free(section);
+	return error;
+}
+
+int config_set(struct config *config, const char *key, const char *value, const char *origin,
+	       struct config_error *ret_error)
+{
+	struct config *draft = NULL;
+
+	if (config_copy(config, &draft) < 0)
+		return config_no_memory(ret_error);
+	int error = config_assign_key(draft, key, value, origin, ret_error);
 	if (error < 0) {
 		config_free(draft);
 		return error;
@@ -549,6 +563,7 @@ int config_new(struct config **ret_config)
 		config_free(config);
 		return error;
 	}
+	config->is_built_in = true;
 	*ret_config = config;
 	return 0;
 }

@@ -68,6 +68,9 @@ const char *ini_text_check(const char *text, size_t size_bytes, int allow_space)
 	for (size_t i = 0, length = 0; i < size_bytes; i += length) {
 		uint32_t code = 0;
 
+		length = 1;
+		if (bytes[i] >= 0x20 && bytes[i] < 0x7f)
+			continue;
 		length = utf8_sequence(bytes + i, size_bytes - i, &code);
 		if (length == 0)
 			return "a byte that is not UTF-8";

@@ -132,7 +132,7 @@ static int load_file(struct config *draft, const char *file, bool trusted, bool 
 				: 0;
 	if (error < 0)
 		return error;
-	error = config_read(draft, data, bytes, file, trusted, ret_error);
+	error = config_read_draft(draft, data, bytes, file, trusted, ret_error);
 	free(data);
 	if (error == 0 && draft->file_count < CONFIG_FILES_MAX) {
 		draft->files[draft->file_count] = strdup(file);
@@ -206,7 +206,8 @@ static bool git_top_level(char *directory)
 	}
 }
 
-/* The workspace as files, environment and flags name it; the last two are not in the draft yet. */
+/* The draft with the workspace that environment and flags name, which are not in it yet; NULL: they name
+ * none. */
 static int workspace_named(const struct config *draft, const struct config_request *request,
 			   const char *const *environment, struct config **ret_named,
 			   struct config_error *ret_error)
@@ -222,10 +223,12 @@ static int workspace_named(const struct config *draft, const struct config_reque
 			origin = request->flags[i].origin;
 		}
 	}
+	*ret_named = NULL;
+	if (!value)
+		return 0;
 	if (config_copy(draft, &named) < 0)
 		return config_no_memory(ret_error);
-	if (value)
-		error = config_set(named, key, value, origin, ret_error);
+	error = config_assign_key(named, key, value, origin, ret_error);
 	if (error < 0)
 		config_free(named);
 	else
@@ -242,7 +245,8 @@ static int find_workspace(struct config *draft, const struct config_request *req
 
 	if (error < 0)
 		return error;
-	const struct config_value *value = config_value(named, OPTION_paths_workspace);
+	const struct config_value *value = config_value(named ? named : draft,
+							OPTION_paths_workspace);
 	if (value->text[0] != '\0') {
 		struct stat status;
 
@@ -396,8 +400,8 @@ static int load_all(struct config *draft, const struct config_request *request,
 	if (error == 0)
 		error = load_environment(draft, environment, ret_error);
 	for (size_t i = 0; i < request->flag_count && error == 0; i++)
-		error = config_set(draft, request->flags[i].key, request->flags[i].value,
-				   request->flags[i].origin, ret_error);
+		error = config_assign_key(draft, request->flags[i].key, request->flags[i].value,
+					  request->flags[i].origin, ret_error);
 	if (error == 0 && ignore_files_read(draft) < 0)
 		return config_no_memory(ret_error);
 	if (error == 0)
@@ -414,8 +418,9 @@ int config_load(struct config *config, const struct config_request *request,
 	struct config *draft = NULL;
 
 	/* from the built-in values on: what an earlier load read is not read twice */
-	if (config_new(&draft) < 0)
+	if ((config->is_built_in ? config_copy(config, &draft) : config_new(&draft)) < 0)
 		return config_no_memory(ret_error);
+	draft->is_built_in = false;
 	int error = load_all(draft, request ? request : &nothing, ret_error);
 	if (error < 0) {
 		config_free(draft);

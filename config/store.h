@@ -35,6 +35,7 @@ struct config {
 	char *files_warning;  /* of agents' ignore files; NULL: none */
 	char *files[CONFIG_FILES_MAX];
 	size_t file_count;
+	bool is_built_in; /* it holds what config_new() gave it, and nothing else */
 };
 
 /* Where an assignment comes from. */
@@ -44,5 +45,12 @@ struct config_source {
 	bool is_file;       /* a relative directory has no meaning there */
 	bool trusted;
 };
+
+/* config_read_draft(), config_assign_key(): as config_read() and config_set(), for a draft: after an error
+ * it is to be freed. */
+int config_read_draft(struct config *draft, const char *data, size_t size_bytes, const char *file,
+		      bool trusted, struct config_error *ret_error);
+int config_assign_key(struct config *draft, const char *key, const char *value, const char *origin,
+		      struct config_error *ret_error);
 
 #endif

@@ -137,7 +137,7 @@ static bool is_known_of(const struct segment *segment, const struct scope_slot *
 {
 	struct scope_slot other;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
+	SEGMENT_EACH_USED (segment, TABLE_SCOPES, i)
 		if (slot_read(segment_slot(segment, TABLE_SCOPES, i), &other,
 			      SCOPE_CHECKED_BYTES) &&
 		    other.id && other.anchor_pid == scope->anchor_pid &&
@@ -155,7 +155,7 @@ void agent_versions_tick(const struct segment *segment)
 	uint64_t now_ns = sys_boottime_ns();
 	struct scope_slot scope;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_SCOPES, i) {
 		const struct scope_slot *slot = segment_slot(segment, TABLE_SCOPES, i);
 		uint64_t id = __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
 		uint64_t *until_ns = &asked[i % SCOPES_MAX].until_ns;

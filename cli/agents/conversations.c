@@ -305,7 +305,7 @@ static void find_scopes(struct conversations *conversations)
 	const struct segment *segment = conversations->segment;
 	struct scope_slot copy;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_SCOPES, i) {
 		const struct scope_slot *slot = segment_slot(segment, TABLE_SCOPES, i);
 		uint64_t id = __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
 		if (id && !find_follow(conversations, id) &&
@@ -433,7 +433,7 @@ static bool was_given(const struct conversations *conversations, const struct fo
 {
 	const struct segment *segment = conversations->segment;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_DELIVERIES, i) {
 		const struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);
 		if (__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) == follow->id)
 			return true;

@@ -73,11 +73,13 @@ void transcripts_each_scope(const struct transcripts *transcripts, uint64_t prof
 	const struct segment *segment = transcripts->segment;
 	struct scope_slot copy;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
-		if (slot_read(segment_slot(segment, TABLE_SCOPES, i), &copy, SCOPE_CHECKED_BYTES) &&
-		    copy.id && copy.profile && copy.profile <= SETTINGS_PROFILES_MAX &&
-		    (profiles >> (copy.profile - 1) & 1))
+	SEGMENT_EACH_USED (segment, TABLE_SCOPES, i) {
+		const struct scope_slot *slot = segment_slot(segment, TABLE_SCOPES, i);
+		if (__atomic_load_n(&slot->id, __ATOMIC_RELAXED) &&
+		    slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.id && copy.profile &&
+		    copy.profile <= SETTINGS_PROFILES_MAX && (profiles >> (copy.profile - 1) & 1))
 			callback(&copy, data);
+	}
 }
 
 struct compaction {

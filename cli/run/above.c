@@ -28,7 +28,7 @@ static bool is_supervised(const struct segment *segment)
 	for (pid_t pid = getpid(); count < ANCESTORS_MAX && pid > 0;
 	     pid = (pid_t)process_parent_of((uint32_t)pid))
 		chain[count++] = pid;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		if (!process_read(segment, i, &process) || !process.pid ||
 		    !(process.context.flags & CONTEXT_SUPERVISED) ||
 		    (process.context.process_ns && process.context.process_ns != pid_ns))

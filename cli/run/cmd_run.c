@@ -544,7 +544,8 @@ static int apply_network(struct parsed *parsed)
 int cmd_run(int argc, char **argv)
 {
 	static char name[SEGMENT_PATH_BYTES];
-	struct parsed parsed = { .config = NULL };
+	/* Not freed: behind a fork each page of it would be copied first, by a process that ends. */
+	static struct parsed parsed;
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
@@ -575,6 +576,5 @@ int cmd_run(int argc, char **argv)
 	} else if (code == EXIT_CODE_USAGE) {
 		code = EXIT_CODE_FAILED; /* a status of its own: 2 may be the command's */
 	}
-	options_done(&parsed);
 	return code;
 }

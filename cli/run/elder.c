@@ -149,7 +149,7 @@ const char *elder_describe(const struct segment *segment, uint64_t since_ns, cha
 	size_t used = 0;
 
 	ret_text[0] = '\0';
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, slots = segment_processes_used(segment); i < slots; i++) {
 		struct process_slot process;
 		struct invocation agent = { .role = ROLE_AGENT };
 		bool known = false;

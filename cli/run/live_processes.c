@@ -102,7 +102,7 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 	uint32_t self = (uint32_t)getpid();
 	uint32_t pid_ns = process_pid_ns();
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
 		struct live_process *live_process = pid ? item_of(list, pid) : NULL;

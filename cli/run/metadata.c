@@ -167,7 +167,7 @@ static void check(bool closing)
 	const struct segment *segment = &kept.session->segment;
 
 	kept.generation = __atomic_load_n(&segment->header->files_changed, __ATOMIC_ACQUIRE);
-	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_FILES, i) {
 		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, i);
 		struct file_slot file;
 		if (!word(&slot->key))

@@ -28,7 +28,7 @@ void partly_note(struct partly *partly, const struct segment *segment,
 	}
 	if (!partly->serials)
 		return;
-	for (uint64_t i = 0, used = process_slots_used(segment); i < used && i < partly->count;
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used && i < partly->count;
 	     i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);

@@ -291,12 +291,12 @@ static void ask_session(const struct segment *segment, const struct journal *jou
 {
 	struct process_slot process, first = { .serial = UINT64_MAX }, last = { .serial = 0 };
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++)
 		if (process_read(segment, i, &process) && process.state != PROCESS_FREE &&
 		    process.serial > since && process.serial < first.serial)
 			first = process;
 	result->started = first.serial != UINT64_MAX;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES] && result->started; i++) {
+	for (uint64_t i = 0; result->started && i < segment_processes_used(segment); i++) {
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
 		    process.serial <= since)
 			continue;

@@ -355,7 +355,9 @@ void directories_scan(struct watch *watch, bool whole)
 			return;
 		watch->files_changed = changed;
 	}
-	for (; slots > 0 && watch->scan_at < capacity; slots--)
+	for (; slots > 0 && (watch->scan_at = segment_next_used(watch->segment, TABLE_FILES,
+								watch->scan_at)) < capacity;
+	     slots--)
 		scan_slot(watch, watch->scan_at++);
 	if (watch->scan_at >= capacity)
 		watch->scan_at = 0;

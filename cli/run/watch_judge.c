@@ -103,9 +103,11 @@ static bool is_noted_elsewhere(const struct watch *watch, const char *path,
 	bool has_directory = !exists && stat_directory_of(path, &directory);
 	int checks = ALIASES_MAX;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES] && checks > 0; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_FILES, i) {
 		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, i);
 		struct file_slot copy;
+		if (checks == 0)
+			break;
 		if (!__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ||
 		    __atomic_load_n(&slot->last_edit_realtime_ns, __ATOMIC_RELAXED) <
 			    since_realtime_ns ||
@@ -159,7 +161,7 @@ static enum unobserved lived_unobserved(struct watch *watch, uint64_t since_ns)
 	    segment_counter(segment, COUNTER_lost_processes) || guard_lives_unobserved(segment))
 		return UNOBSERVED_YES;
 	/* One that started since then and has ended. */
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		struct process_slot copy;
 		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == PROCESS_FREE ||
@@ -246,7 +248,7 @@ static bool find_process(const struct segment *segment, uint64_t serial, uint32_
 	struct process_slot copy;
 	bool found = false;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		bool wanted = pid ? __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid
 				  : __atomic_load_n(&slot->serial, __ATOMIC_RELAXED) == serial;

@@ -58,10 +58,11 @@ static bool is_lost(int counter)
 
 /* ---- how full the tables are ---- */
 
+/* Those that hold entries. */
 static const struct {
 	const char *name;
 	size_t offset; /* of the word in a slot that is 0 while the slot is empty */
-} TABLES[TABLE_COUNT] = {
+} TABLES[TABLE_USED] = {
 	[TABLE_PROCESSES] = { "processes", offsetof(struct process_slot, serial) },
 	[TABLE_SCOPES] = { "scopes", offsetof(struct scope_slot, id) },
 	[TABLE_CAPTURES] = { "captures", offsetof(struct capture_slot, id) },
@@ -276,7 +277,7 @@ static json_t *json_memory(const struct segment *segment)
 {
 	json_t *object = json_object(), *tables = json_object();
 
-	for (int i = 0; i < TABLE_COUNT; i++) {
+	for (int i = 0; i < TABLE_USED; i++) {
 		json_t *table = json_object();
 		(void)json_object_set_new(table, "used",
 					  json_count(count_used(segment, (enum segment_table)i)));
@@ -483,7 +484,7 @@ static void print_memory(const struct segment *segment)
 	(void)printf("; paths %s of %s bytes\n", text_number(arena_used(segment), used),
 		     text_number(segment->arena_bytes, all));
 	print_label("");
-	for (int i = 0; i < TABLE_COUNT; i++)
+	for (int i = 0; i < TABLE_USED; i++)
 		(void)printf("%s%s %s/%s", i ? ", " : "", TABLES[i].name,
 			     text_number(count_used(segment, (enum segment_table)i), used),
 			     text_number(segment->capacity[i], all));

@@ -39,7 +39,7 @@ void counts_compute(const struct segment *segment, const uint64_t *since_counter
 		/* Counters only grow: what is below what it was is damage, and no huge number. */
 		ret_counters[i] = now > since ? now - since : 0;
 	}
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		struct process_slot process;
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
 		    process.state == PROCESS_EXITED || process.time_ns < since_ns)

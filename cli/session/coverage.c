@@ -105,9 +105,11 @@ static bool is_beginning(const struct segment *segment, uint64_t index,
 static void add_processes(const struct segment *segment, const struct journal *journal,
 			  uint64_t since_ns, struct coverage *coverage)
 {
-	struct reason_cache known = { .count = 0, .images = { .count = 0 } };
+	static struct reason_cache known; /* to fill it with zeroes would take longer than the rest */
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	known.count = 0;
+	known.images.count = 0;
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		struct process_slot process;
 		char path[PATH_MAX];
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
@@ -172,7 +174,7 @@ void coverage_wait(const struct segment *segment, uint64_t since_ns)
 
 	do {
 		waits = false;
-		for (uint64_t i = 0; !waits && i < segment->capacity[TABLE_PROCESSES]; i++) {
+		for (uint64_t i = 0; !waits && i < segment_processes_used(segment); i++) {
 			struct process_slot process;
 			waits = process_read(segment, i, &process) && process.time_ns >= since_ns &&
 				process.time_ns <= until_ns && is_beginning(segment, i, &process);

@@ -18,7 +18,8 @@ static bool read_scope(const struct scope_slot *slot, struct scope_row *ret_view
 {
 	struct scope_slot copy;
 
-	if (!slot_read(slot, &copy, SCOPE_CHECKED_BYTES) || !copy.id)
+	if (!__atomic_load_n(&slot->id, __ATOMIC_RELAXED) ||
+	    !slot_read(slot, &copy, SCOPE_CHECKED_BYTES) || !copy.id)
 		return false;
 	struct scope_counts counts = scope_counts(slot, &copy);
 	*ret_view = (struct scope_row){
@@ -48,7 +49,7 @@ int scopes_list(const struct segment *segment, struct scope_row **ret_scopes)
 
 	if (!scopes)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
+	SEGMENT_EACH_USED (segment, TABLE_SCOPES, i)
 		count += read_scope(segment_slot(segment, TABLE_SCOPES, i), &scopes[count]);
 	qsort(scopes, (size_t)count, sizeof(*scopes), by_age);
 	*ret_scopes = scopes;

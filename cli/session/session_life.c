@@ -43,7 +43,7 @@ enum session_life session_life(const struct segment *segment)
 
 	if (!session_is_of_this_boot(segment))
 		return SESSION_EMPTY;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		struct process_slot copy;
 		/* pid 0: to be set by its starter, which is in the table itself */
 		if (!process_read(segment, i, &copy) || copy.pid == 0 ||

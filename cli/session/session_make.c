@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -41,7 +42,7 @@ static unsigned sweep(const struct segment *segment)
 {
 	unsigned live = 0;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		struct process_slot copy;
 		if (!process_read(segment, i, &copy) ||
 		    (copy.state != PROCESS_ANNOUNCED && copy.state != PROCESS_ATTACHED))
@@ -362,6 +363,9 @@ static int make_in(const struct config *config, const char *directory, const cha
 		(void)rmdir(path);
 	if (error == 0)
 		error = session_map_directory(path, SESSION_TO_RUN, &session, &session);
+	/* The first touch of a page would have those beside it read too, up to megabytes of zeroes. */
+	if (error == 0 && session.made)
+		(void)madvise(session.segment.header, session.segment.size_bytes, MADV_RANDOM);
 	if (error < 0)
 		session_close(&session);
 	else

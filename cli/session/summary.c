@@ -94,7 +94,7 @@ static void add_unknown(struct summary *summary, const char *name)
 
 static void add_processes(const struct segment *segment, uint64_t since_ns, struct summary *summary)
 {
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		struct process_slot process;
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
 		    process.time_ns < since_ns)

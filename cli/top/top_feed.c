@@ -162,7 +162,7 @@ static void read_segment(struct top_feed *feed, uint64_t now_ns)
 	counts_compute(segment, NULL, 0, feed->counters);
 	feed->unobserved = feed->counters[COUNTER_processes_displaced];
 	feed->unobserved_names[0] = '\0';
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++)
 		if (process_read(segment, i, &process) && process.state != PROCESS_FREE)
 			inspect_process(feed, i, &process, now_ns);
 }

@@ -63,7 +63,7 @@ static bool is_time(struct checkpoint *checkpoint, uint64_t now_ns)
 	if (changed == checkpoint->files_changed)
 		return checkpoint->files && now_ns - checkpoint->since_ns >= checkpoint->quiet_ns;
 	checkpoint->files_changed = changed;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_FILES, i) {
 		const struct file_slot *slot = unreported_at(segment, i);
 		uint64_t edited = slot ? __atomic_load_n(&slot->agent_edit_realtime_ns,
 							 __ATOMIC_RELAXED)
@@ -92,7 +92,7 @@ static unsigned report_edits(const struct segment *segment, FILE *file)
 	struct file_slot copy;
 	unsigned reported = 0;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_FILES, i) {
 		const struct file_slot *slot = unreported_at(segment, i);
 		if (!slot || !slot_read(slot, &copy, sizeof(copy)))
 			continue;

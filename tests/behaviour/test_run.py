@@ -26,6 +26,16 @@ while time.monotonic() < end:
 print("interrupts:", count, flush=True)
 """
 
+# What the run that it is below has of its segment in memory, in KiB.
+RESIDENT = r"""
+is_segment = False
+for line in open("/proc/%d/smaps" % __import__("os").getppid()):
+    if line.split()[0][-1] != ":":
+        is_segment = line.rstrip().endswith("/segment")
+    elif is_segment and line.startswith("Rss:"):
+        print(line.split()[1])
+"""
+
 # A shell with job control, as much as is needed: runs its arguments as a job in the foreground, says
 # when the job stopped, lets it go on, and ends with its status.
 SHELL = r"""
@@ -45,6 +55,16 @@ while True:
     os.killpg(pid, signal.SIGCONT)
 sys.exit(os.waitstatus_to_exitcode(status) % 256)
 """
+
+
+class Memory(Case):
+    def test_an_idle_run_touches_little_of_its_tables(self):
+        """Each page that is touched for the first time takes time at the start and end of a run."""
+        for way in ("preload", "both"):
+            for words in ((), ("--session", "again"), ("--session", "again")):
+                sizes = self.seen("run", "--via", way, *words, "--", sys.executable, "-c", RESIDENT).stdout.split()
+                self.assertEqual(len(sizes), 1, sizes)
+                self.assertLess(int(sizes[0]), 512, words)
 
 
 class Statuses(Case):

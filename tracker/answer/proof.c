@@ -158,17 +158,18 @@ int proof_each_delivery(const struct segment *segment, uint64_t scope_id,
 	struct walk walk = {
 		.segment = segment, .scope_id = scope_id, .callback = callback, .data = data
 	};
-	int ret = 0;
 
 	for (size_t table = 0; table < sizeof(TABLES) / sizeof(TABLES[0]); table++) {
-		uint64_t capacity = segment->capacity[TABLES[table].table];
-		for (uint64_t i = 0; ret == 0 && i < capacity; i++) {
+		SEGMENT_EACH_USED (segment, TABLES[table].table, i) {
 			/* Slots of pairs begin with head and scope: an empty one is not copied. */
 			const uint64_t *slot = segment_slot(segment, TABLES[table].table, i);
-			if (__atomic_load_n(&slot[1], __ATOMIC_RELAXED) &&
-			    slot_read(slot, &copy, TABLES[table].slot_bytes))
-				ret = TABLES[table].report(&walk, &copy);
+			if (!__atomic_load_n(&slot[1], __ATOMIC_RELAXED) ||
+			    !slot_read(slot, &copy, TABLES[table].slot_bytes))
+				continue;
+			int stop = TABLES[table].report(&walk, &copy);
+			if (stop)
+				return stop;
 		}
 	}
-	return ret;
+	return 0;
 }

@@ -95,10 +95,13 @@ int tracker_each_file(const struct segment *segment,
 {
 	char path[SEGMENT_PATH_BYTES];
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_FILES, i) {
+		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, i);
 		struct file_slot file;
-		if (!slot_read(segment_slot(segment, TABLE_FILES, i), &file, sizeof(file)) ||
-		    !file.key || file_path(segment, &file, path, sizeof(path)) < 0)
+		/* An empty one is not copied. */
+		if (!__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ||
+		    !slot_read(slot, &file, sizeof(file)) || !file.key ||
+		    file_path(segment, &file, path, sizeof(path)) < 0)
 			continue;
 		int stop = callback(path, &file, data);
 		if (stop)

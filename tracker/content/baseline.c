@@ -309,7 +309,7 @@ int baseline_each(const struct segment *segment,
 {
 	uint64_t now_ns = sys_boottime_ns();
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_BASELINES, i) {
 		const struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i);
 		struct baseline_slot copy;
 		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||
@@ -331,7 +331,7 @@ bool baseline_scope_lives(const struct segment *segment, uint64_t scope_id)
 	if (!slot || !slot_read(slot, &scope, SCOPE_CHECKED_BYTES) || scope.id != scope_id ||
 	    !scope.anchor_pid)
 		return false;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		struct process_slot process;
 		if (process_read(segment, i, &process) && process.pid == scope.anchor_pid &&
 		    (process.state == PROCESS_ANNOUNCED || process.state == PROCESS_ATTACHED) &&
@@ -386,7 +386,7 @@ static void adopt(const struct segment *segment, uint64_t file_key, const struct
  * come. */
 static void make_old(const struct segment *segment)
 {
-	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_BASELINES, i) {
 		struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i), copy;
 		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||
 		    !slot_acquire(slot, &copy, sizeof(copy)))
@@ -405,7 +405,7 @@ void baseline_adopt(const struct segment *segment, bool is_other_boot)
 	uint64_t now_ns = sys_boottime_ns(), asked = 0;
 	bool lives = false;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_BASELINES, i) {
 		const struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i);
 		struct baseline_slot copy;
 		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||

@@ -211,6 +211,7 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 			if (copy.key)
 				segment_count(segment, COUNTER_lost_files, 1);
 			fresh.forgets = (uint32_t)segment_serial(segment);
+			segment_note_used(segment, TABLE_FILES, slot);
 			copy = fresh;
 		}
 		if (change)

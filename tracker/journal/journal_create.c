@@ -77,6 +77,9 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 	if (error == 0)
 		error = journal_map(temporary, &journal);
 	if (error == 0) {
+		/* The first touch of a page would have all of the file read, which holds zeroes. */
+		(void)sys_call3(SYS_madvise, (long)journal.header,
+				(long)(header.allocated * JOURNAL_UNIT_BYTES), MADV_RANDOM);
 		journal.header->workspace = journal_text(&journal, workspace, strlen(workspace),
 							 false);
 		journal_unmap(&journal);

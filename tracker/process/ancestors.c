@@ -38,7 +38,7 @@ static bool find_slot(const struct segment *segment, uint32_t pid, struct proces
 	uint32_t pid_ns = process_pid_ns();
 	bool found = false;
 
-	for (uint64_t i = 0, used = process_slots_used(segment); i < used; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		const struct process_slot *slot = process_slot_at(segment, i);
 		struct process_slot copy;
 		if (__atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != pid ||
@@ -149,7 +149,7 @@ bool ancestors_find_agent(const struct segment *segment, struct subject subject,
 /* Is any slot of a living process one of this pid? */
 static bool is_registered(const struct segment *segment, uint32_t pid)
 {
-	for (uint64_t i = 0, used = process_slots_used(segment); i < used; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		const struct process_slot *slot = process_slot_at(segment, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid &&

@@ -155,7 +155,7 @@ static bool is_scope_of(const struct process_slot *process, uint64_t scope_id)
 static bool find_serial(const struct segment *segment, uint64_t serial,
 			struct process_slot *ret_process)
 {
-	uint64_t used = serial ? process_slots_used(segment) : 0;
+	uint64_t used = serial ? segment_processes_used(segment) : 0;
 
 	for (uint64_t i = 0; i < used; i++)
 		if (process_read(segment, i, ret_process) && ret_process->serial == serial)

@@ -247,7 +247,7 @@ bool process_is_unobserved(const struct segment *segment, uint64_t index,
 
 bool process_next(const struct segment *segment, uint64_t *index, struct process_slot *ret_process)
 {
-	for (uint64_t used = process_slots_used(segment); *index < used;) {
+	for (uint64_t used = segment_processes_used(segment); *index < used;) {
 		const struct process_slot *slot = process_slot_at(segment, (*index)++);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 		if ((state == PROCESS_ANNOUNCED || state == PROCESS_ATTACHED) &&

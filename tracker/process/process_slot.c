@@ -5,7 +5,6 @@
 #include "tracker/process/mechanism.h"
 
 enum {
-	PROBES = 64, /* slots inspected to find a free one */
 	LIVENESS_CHECKS_MAX =
 		8, /* times that process_slot_claim() asks the kernel whether a process lives */
 };
@@ -58,7 +57,7 @@ struct process_slot *process_slot_claim(const struct segment *segment,
 
 	int checks = LIVENESS_CHECKS_MAX;
 	for (enum hold hold = HOLD_ALL; hold <= HOLD_LIVE; hold++) {
-		for (uint64_t probe = 0; probe < PROBES; probe++) {
+		for (uint64_t probe = 0; probe < SEGMENT_PROCESS_PROBES; probe++) {
 			uint64_t index = (start + probe) % segment->capacity[TABLE_PROCESSES];
 			struct process_slot *slot = process_slot_at(segment, index);
 			if (is_held(slot, hold, &checks) ||
@@ -95,12 +94,4 @@ struct process_slot *process_slot_acquire(const struct segment *segment, struct 
 		return slot;
 	slot_abandon(slot, ret_copy, PROCESS_CHECKED_BYTES);
 	return NULL;
-}
-
-uint64_t process_slots_used(const struct segment *segment)
-{
-	uint64_t reached = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED) +
-			   PROBES;
-	uint64_t capacity = segment->capacity[TABLE_PROCESSES];
-	return reached < capacity ? reached : capacity;
 }

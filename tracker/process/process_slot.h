@@ -47,7 +47,4 @@ struct process_slot *process_slot_acquire(const struct segment *segment, struct 
  * all write to (segment_counter()). */
 void process_slot_add_counts(const struct segment *segment, struct process_slot *slot);
 
-/* process_slots_used(): how many slots from the first were ever used. */
-uint64_t process_slots_used(const struct segment *segment);
-
 #endif

@@ -74,7 +74,7 @@ enum ticket_kind ticket_search(const struct segment *segment, struct subject sub
 	uint32_t self = subject_pid(subject), parent = subject_parent(subject);
 	uint32_t pid_ns = process_pid_ns();
 
-	for (uint64_t i = 0, used = process_slots_used(segment); i < used; i++) {
+	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
 		const struct process_slot *slot = process_slot_at(segment, i);
 		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
 		struct process_slot copy;

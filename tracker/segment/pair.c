@@ -77,6 +77,7 @@ void *pair_hold(const struct segment *segment, const struct pair_table *table, u
 			memset(copy + 1, 0, table->slot_bytes - sizeof(*copy));
 			copy->scope_id = scope_id;
 			copy->key = key;
+			segment_note_used(segment, table->table, slot);
 			return slot;
 		}
 		slot_abandon(slot, copy, table->slot_bytes);

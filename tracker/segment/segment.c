@@ -27,6 +27,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_KEPT] = sizeof(uint64_t),
 	[TABLE_KNOWN] = sizeof(uint64_t),
 	[TABLE_PROTECTED] = sizeof(struct protected_slot),
+	[TABLE_USED] = sizeof(struct used_slot),
 };
 
 enum {
@@ -216,6 +217,62 @@ void *segment_slot(const struct segment *segment, enum segment_table table, uint
 	return segment->tables[table] + index * SEGMENT_SLOT_BYTES[table];
 }
 
+_Static_assert((int)TABLE_USED <= (int)SEGMENT_CAPACITY_MIN, "each table has a slot there");
+
+/* Slots of a part of a table, of which there is a bit, as a power of two. */
+static unsigned part_shift(uint64_t capacity)
+{
+	uint64_t more = (capacity - 1) / USED_PARTS;
+
+	return more ? 64 - (unsigned)__builtin_clzl(more) : 0;
+}
+
+/* The word that has a part's bit. */
+static uint64_t *used_word(const struct segment *segment, enum segment_table table, uint64_t part)
+{
+	struct used_slot *used = (void *)segment->tables[TABLE_USED];
+
+	return &used[table].parts[part / 64];
+}
+
+void segment_note_used(const struct segment *segment, enum segment_table table, const void *slot)
+{
+	uint64_t index = (uint64_t)((const unsigned char *)slot - segment->tables[table]) /
+			 SEGMENT_SLOT_BYTES[table];
+	uint64_t part = index >> part_shift(segment->capacity[table]);
+	uint64_t *word = used_word(segment, table, part);
+	uint64_t bit = UINT64_C(1) << part % 64;
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		(void)__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+uint64_t segment_next_used(const struct segment *segment, enum segment_table table, uint64_t index)
+{
+	uint64_t capacity = segment->capacity[table];
+	unsigned shift = part_shift(capacity);
+
+	while (index < capacity) {
+		uint64_t part = index >> shift;
+		uint64_t word = __atomic_load_n(used_word(segment, table, part),
+						__ATOMIC_RELAXED) >>
+				part % 64;
+		if (word & 1)
+			return index;
+		part += word ? (uint64_t)__builtin_ctzl(word) : 64 - part % 64;
+		index = part << shift;
+	}
+	return capacity;
+}
+
+uint64_t segment_processes_used(const struct segment *segment)
+{
+	uint64_t reached = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED) +
+			   SEGMENT_PROCESS_PROBES;
+	uint64_t capacity = segment->capacity[TABLE_PROCESSES];
+	return reached < capacity ? reached : capacity;
+}
+
 uint64_t segment_serial(const struct segment *segment)
 {
 	uint64_t serial;
@@ -241,11 +298,12 @@ static uint64_t count_in_slots(const struct segment *segment, enum counter count
 		[COUNTER_changes] = 1 + PROCESS_CHANGES,
 	};
 	bool counts_slots = counter == COUNTER_processes_attached;
+	uint64_t used = counts_slots || COUNTS[counter] ? segment_processes_used(segment) : 0;
+	const struct process_slot *slots = (const void *)segment->tables[TABLE_PROCESSES];
 	uint64_t sum = 0;
 
-	for (uint64_t i = 0;
-	     (counts_slots || COUNTS[counter]) && i < segment->capacity[TABLE_PROCESSES]; i++) {
-		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
+	for (uint64_t i = 0; i < used; i++) {
+		const struct process_slot *slot = &slots[i];
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 		if (counts_slots)
 			sum += state == PROCESS_ATTACHED || state == PROCESS_EXITED;

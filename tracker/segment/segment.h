@@ -25,7 +25,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 16,
+	SEGMENT_VERSION = 17,
 	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
@@ -33,7 +33,8 @@ enum {
 	SEGMENT_ARENA_FIRST = 8,   /* offset 0 means "none" */
 	SEGMENT_CAPACITY_MIN = 16, /* slots of the smallest table */
 	SEGMENT_NAME_WORDS = 16,
-	SEGMENT_NOTES = 256, /* words */
+	SEGMENT_NOTES = 256,         /* words */
+	SEGMENT_PROCESS_PROBES = 64, /* slots that are inspected to find a free one for a process */
 	SEGMENT_ALIASES = 4,
 	SEGMENT_MOVED =
 		16, /* what was moved out of the workspace, and its git directory elsewhere */
@@ -59,6 +60,7 @@ enum segment_table {
 	TABLE_KEPT,
 	TABLE_KNOWN,
 	TABLE_PROTECTED,
+	TABLE_USED, /* of the tables before it: a slot for each (struct used_slot) */
 	TABLE_COUNT,
 };
 
@@ -215,6 +217,26 @@ uint64_t *segment_notes(const struct segment *segment);
 
 /* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);
+
+/* segment_note_used(): to be called before a slot of a table of files, scopes or pairs is given to
+ * something else: from then on segment_next_used() finds it. */
+void segment_note_used(const struct segment *segment, enum segment_table table, const void *slot);
+
+/* segment_next_used(): the first slot from `index` on that may be in use, to go through such a table:
+ * what nothing was ever put into is passed over, and not touched.  Of a file system each page that is
+ * touched for the first time takes microseconds, and stays in memory.
+ *
+ * Returns the table's capacity where there is none. */
+uint64_t segment_next_used(const struct segment *segment, enum segment_table table, uint64_t index);
+
+/* SEGMENT_EACH_USED(): goes through all of them, for (uint64_t index; ...). */
+#define SEGMENT_EACH_USED(segment, table, index) \
+	for (uint64_t index = segment_next_used(segment, table, 0); \
+	     index < (segment)->capacity[table]; \
+	     index = segment_next_used(segment, table, index + 1))
+
+/* segment_processes_used(): how many slots from the first were ever used for a process. */
+uint64_t segment_processes_used(const struct segment *segment);
 
 /* segment_serial(): a number never given before in this session, never 0. */
 uint64_t segment_serial(const struct segment *segment);

@@ -47,6 +47,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_KEPT] = settings->session_files * 2,
 		[TABLE_KNOWN] = 8192, /* one for 2 KiB of a part of the packs */
 		[TABLE_PROTECTED] = PROTECTED_MAX,
+		[TABLE_USED] = TABLE_USED,
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
 				  header->contents_path_bytes + header->undo_path_bytes) +

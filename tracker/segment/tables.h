@@ -450,6 +450,14 @@ struct protected_slot {
 
 enum protected_state { PROTECTED_FREE, PROTECTED_CLAIMED, PROTECTED_NOTED };
 
+/* Which parts of a table are in use: of tables of files, scopes and pairs, a bit for each part of which a
+ * slot was ever given to something (segment_note_used()).  Any process, by atomic or. */
+struct used_slot {
+	uint64_t parts[8];
+};
+
+enum { USED_PARTS = 8 * 64 };
+
 enum { UNREPORTED_MAX = 64 }; /* a bit each in the header's word */
 
 /* How tables of pairs begin (pair.h). */
@@ -475,6 +483,7 @@ _Static_assert(sizeof(struct instruction_directory_slot) == 16,
 _Static_assert(sizeof(struct remembered_slot) == 152,
 	       "remembered_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct protected_slot) == 40, "protected_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct used_slot) == 64, "used_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct unreported_slot) == 64,
 	       "unreported_slot is part of the segment's ABI");
 

@@ -183,6 +183,54 @@ Test(segment, extents_are_fixed_when_mapped)
 	cr_assert_eq(world.segment.arena_bytes, 16384);
 }
 
+/* How many slots of the table a walk passes that are in no part of one in use; `noted` are those that it must
+ * meet, rising. */
+static uint64_t walk_used(const struct segment *segment, enum segment_table table,
+			  const uint64_t *noted, size_t count)
+{
+	uint64_t others = 0, before = 0;
+	size_t met = 0;
+
+	SEGMENT_EACH_USED (segment, table, i) {
+		cr_assert(i == 0 || i > before);
+		before = i;
+		if (met < count && i == noted[met])
+			met++;
+		else
+			others++;
+	}
+	cr_assert_eq(met, count, "of %zu slots in use the walk met %zu", count, met);
+	return others;
+}
+
+Test(segment, parts_of_a_table_that_were_never_used_are_passed_over)
+{
+	static const char *const SIZES[] = { "session.files=128", "session.files=513",
+					     "session.files=16384", "session.files=100000" };
+
+	for (size_t size = 0; size < sizeof(SIZES) / sizeof(SIZES[0]); size++) {
+		struct world sized;
+		world_open(&sized, SIZES[size], NULL);
+		const struct segment *segment = &sized.segment;
+		uint64_t capacity = segment->capacity[TABLE_FILES];
+		const uint64_t noted[] = { 0, capacity / 3, capacity / 3 + 1, capacity - 1 };
+		cr_assert_eq(segment_next_used(segment, TABLE_FILES, 0), capacity);
+		for (int i = 3; i >= 0; i--)
+			segment_note_used(segment, TABLE_FILES,
+					  segment_slot(segment, TABLE_FILES, noted[i]));
+		cr_assert_leq(walk_used(segment, TABLE_FILES, noted, 4), 4 * (capacity / 256), "%s",
+			      SIZES[size]);
+		cr_assert_eq(segment_next_used(segment, TABLE_FILES, capacity), capacity);
+		cr_assert_eq(segment_next_used(segment, TABLE_DELIVERIES, 0),
+			     segment->capacity[TABLE_DELIVERIES]);
+		for (uint64_t i = 0; i < capacity; i++)
+			segment_note_used(segment, TABLE_FILES,
+					  segment_slot(segment, TABLE_FILES, i));
+		cr_assert_eq(walk_used(segment, TABLE_FILES, NULL, 0), capacity);
+		world_close(&sized);
+	}
+}
+
 Test(segment, serials_are_never_zero_nor_given_twice)
 {
 	uint64_t first = segment_serial(&world.segment);
