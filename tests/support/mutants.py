@@ -102,11 +102,11 @@ class Judge:
     def units_by_distance(self, path):
         """Unit tests by how many files' calls are between them and a file, at most two: by the objects' symbols."""
         if not self.symbols:
-            for file, entries in self.entries.items():
-                made = self.build / entries[0][0]
-                if made.exists():
-                    names = subprocess.run(["nm", "--format=posix", made], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
-                    self.symbols[file] = tuple({line.split()[0] for line in names if line.split()[1] in kinds} for kinds in ("TDBRVW", "U"))
+            made = {str(self.build / entries[0][0]): file for file, entries in self.entries.items() if (self.build / entries[0][0]).exists()}
+            self.symbols = {file: (set(), set()) for file in made.values()}
+            for line in subprocess.run(["nm", "-g", "-A", "--format=posix", *made], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
+                place, name, kind = line.split()[:3]
+                self.symbols[made[place[:-1]]][kind == "U"].add(name)
         found, defined = {}, self.symbols[path][0]
         for distance in range(3):
             callers = {file for file, (_, needs) in self.symbols.items() if needs & defined}
