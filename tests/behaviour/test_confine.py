@@ -161,6 +161,20 @@ class ReadOnly(Confined):
         done = self.seen("run", "--confine", "--", "timeout", "60", str(agent), code=0)
         self.assertEqual(done.stdout, b"kept\nnot\n")
 
+    def test_first_start(self):
+        """kilo ends where it cannot write to its settings, which it does once: a line before it starts, until then."""
+        agent, settings = self.top / "kilo", self.home / ".config/kilo/kilo.json"
+        agent.write_text("#!/bin/sh\n")
+        agent.chmod(0o755)
+        start = lambda *options: self.seen("run", "--confine", *options, "--", str(agent), code=0).stderr.decode()
+        self.assertEqual(start(), "")
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text("{}")
+        self.assertIn(f"start it once without --confine, or say -c confine.write={settings}\n", start())
+        self.assertEqual(start("-c", f"confine.write={settings}"), "")
+        (settings.parent / ".bash-permission-migrated").write_text("")
+        self.assertEqual(start(), "")
+
     def test_write_option(self):
         said = self.confined("echo x > ~/notes; echo x > .git/hooks/a; echo x > .git/config", "-c", "confine.write=~/notes ./.git/hooks", code=1)
         self.assertEqual((self.home / "notes").read_text(), "x\n")
