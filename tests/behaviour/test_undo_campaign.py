@@ -434,6 +434,19 @@ class FoundLater(unittest.TestCase):
         result = self.seen("undo", "--step", "2", "--times")
         self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
 
+    def test_a_file_is_left_by_all_its_names(self):
+        """A later step gave it another name.  What came back by one name would be there by the one that is listed as left."""
+        self.session.write("a", b"a")
+        self.session.write("b", b"b")
+        agent = self.session.agent()
+        agent.shell("ln -f a b; echo both >> b; chmod 600 a")
+        agent.shell("ln b c")
+        agent.close()
+        after = tree(self.session.workspace)
+        result = self.seen("undo", "--step", "1")
+        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+        self.assertEqual(result.stderr, b"".join(b"seen: %s is left as it is: a later step changed it, too\n" % name for name in (b"a", b"b")))
+
     def test_a_file_without_a_name_is_kept_no_more(self):
         """At each boundary it was, until its writer ended."""
         self.session.write("n", b"n")
