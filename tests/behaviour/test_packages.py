@@ -156,6 +156,12 @@ class Systems(unittest.TestCase):
         for key, (_, cells) in rows.items():
             self.assertRegex(cells[-1], r"^\d{4}-\d\d-\d\d, [0-9a-f]{7}$" if set(cells) - {*key, systems.NOT_TRIED} else f"^{systems.NOT_TRIED}$", key)
 
+    def test_cells_of_a_run(self):
+        """Of programs, how many there are; a test that is left out is named as one of several is."""
+        printed = "installs\tok\tseen 0.2.0\ncalls\tok\t55 of 56 programs the same, 8 not for this system\nunits\tok\t99 of 99 programs passed but for {}, 3 skipped\nsink\tfailed\t\n"
+        for left_out, cell in (("2 tests", "99 of 99 but for 2 tests"), ("1 test", "99 of 99 but for 1 test"), ("0 tests", "99 of 99")):
+            self.assertEqual(systems.cells_of(printed.format(left_out)), {"installs": "yes", "calls": "55 of 56", "units": cell, "sink": "no"})
+
 
 @unittest.skipIf(SANITIZED, "what is installed is not sanitized")
 class Packages(Case):

@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include <pthread.h>
-#include <sys/time.h>
 
 enum { WAITING = 40 };
 
@@ -23,16 +22,19 @@ int main(void)
 	struct sigaction action = { .sa_handler = nothing };
 	pid_t children[WAITING];
 	pthread_t thread;
+	int opened[2];
+	char byte;
 
 	write_file("file", "the file\n", 0644);
-	CHECK(mkfifo("fifo", 0600) == 0 && mkfifo("other", 0600) == 0);
+	CHECK(mkfifo("fifo", 0600) == 0 && mkfifo("other", 0600) == 0 && pipe(opened) == 0);
 	for (int i = 0; i < WAITING; i++) {
 		children[i] = fork_flushed();
 		if (children[i] == 0) {
-			char byte;
 			int fd = i % 2 ? open("fifo", O_RDONLY)
 				       : open("/proc/self/cwd/fifo", O_RDONLY);
-			_exit(fd >= 0 && read(fd, &byte, 1) == 0 ? 3 : 4);
+			_exit(fd >= 0 && write(opened[1], "o", 1) == 1 && read(fd, &byte, 1) == 0
+				      ? 3
+				      : 4);
 		}
 	}
 	usleep(50000);
@@ -49,14 +51,17 @@ int main(void)
 	CHECK(pthread_create(&thread, NULL, open_fifo, NULL) == 0);
 	int writer = open("fifo", O_WRONLY);
 	CHECK(writer >= 0 && pthread_join(thread, NULL) == 0);
-	usleep(50000);
+	/* A slow one would wait for a writer for good. */
+	for (int i = 2; i < WAITING; i++)
+		CHECK(read(opened[0], &byte, 1) == 1);
 	CHECK(close(writer) == 0);
 	for (int i = 0; i < WAITING; i++)
 		show_exit(i < 2 ? "killed" : "went on", children[i]);
 
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_usec = 50000 } }, NULL);
+	interrupt_every(50000);
 	SHOW(open("other", O_RDONLY));
+	interrupt_every(0);
 	/* An open that is taken up again: by the kernel, after the handler. */
 	action.sa_flags = SA_RESTART;
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
@@ -65,7 +70,7 @@ int main(void)
 		usleep(100000);
 		_exit(open("other", O_WRONLY) < 0);
 	}
-	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_usec = 30000 } }, NULL);
+	ualarm(30000, 0);
 	SHOW(open("other", O_RDONLY) >= 0);
 	show_exit("writer", child);
 	return 0;

@@ -53,10 +53,10 @@ int main(void)
 
 	CHECK(pipe(ends) == 0 && mkfifo("fifo", 0600) == 0);
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-	ualarm(20000, 0);
+	interrupt_every(20000);
 	SHOW(read(ends[0], &byte, 1));
-	ualarm(20000, 0);
 	SHOW(open("fifo", O_RDONLY));
+	interrupt_every(0);
 	cancel("read", block);
 	cancel("open", block_in_open);
 	action.sa_handler = jump;

@@ -58,17 +58,15 @@ static void *load(void *unused)
 int main(void)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-	struct itimerval every = { { 0, 500 }, { 0, 500 } };
 	pthread_t thread;
 
 	write_file("file", "0123456789", 0644);
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-	CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
+	interrupt_every(500);
 	CHECK(pthread_create(&thread, NULL, load, NULL) == 0);
 	load(NULL);
 	CHECK(pthread_join(thread, NULL) == 0);
-	every = (struct itimerval){ { 0, 0 }, { 0, 0 } };
-	CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
+	interrupt_every(0);
 	printf("wrong: %d\n", (int)wrong);
 	return wrong != 0;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,6 +138,13 @@ static inline bool quietly(const char *command)
 	CHECK((size_t)snprintf(whole, sizeof(whole), "{ %s\n} >/dev/null 2>&1 </dev/null",
 			       command) < sizeof(whole));
 	return system(whole) == 0;
+}
+
+/* Has SIGALRM come again and again; 0: no more.  A single one can come before the call that it is for, which then waits for good. */
+static inline void interrupt_every(long microseconds)
+{
+	struct itimerval every = { { 0, microseconds }, { 0, microseconds } };
+	CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
 }
 
 /* Writes a file of the current directory. */
