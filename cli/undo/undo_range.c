@@ -222,20 +222,23 @@ static bool is_apart(const struct undo_ranges *ranges, uint32_t operation)
 	return head && ranges->apart[head - ranges->heads];
 }
 
-/* Which undos, and redos of these, are of one step that changed nothing in the range from a place on.  What they
- * changed, the range did not change later: that they would have left. */
+/* Which undos and redos have no part in the range from a place on: those that came before it, though the last writer's
+ * AFTER record came later; and those of one step that changed nothing in it.  What these changed, the range did not
+ * change later: that they would have left. */
 static void find_apart(struct undo_ranges *ranges, size_t first, uint64_t from_place)
 {
 	for (size_t i = 0; i < ranges->head_count; i++) {
 		const struct operation_head *head = &ranges->heads[i];
+		bool is_before = head->behind_place <= from_place;
 		if (head->kind == OPERATION_REDO)
 			head = head_of(ranges, head->reverses);
-		ranges->apart[i] = head && head->step && !is_within(ranges, head, from_place);
-		for (size_t j = first; j < ranges->records->count && ranges->apart[i]; j++) {
+		bool is_apart = head && head->step && !is_within(ranges, head, from_place);
+		for (size_t j = first; j < ranges->records->count && is_apart; j++) {
 			const struct tree_record *record = &ranges->records->records[j];
-			ranges->apart[i] = record->operation || !is_change(record) ||
-					   step_of(ranges, record) != head->step;
+			is_apart = record->operation || !is_change(record) ||
+				   step_of(ranges, record) != head->step;
 		}
+		ranges->apart[i] = is_before || is_apart;
 	}
 }
 
