@@ -30,6 +30,7 @@ struct place {
 	int fd; /* -1: none */
 	char text[NAME_MAX + 1];
 	struct call_name name;
+	bool is_lost; /* it was not found for a reason of the supervisor's own: the call may be made */
 };
 
 static void drop(struct place *place)
@@ -43,6 +44,8 @@ static bool is_of_undo(const struct target *target, struct place *place)
 {
 	if (place->fd >= 0 && resolve_is_visible(target, place->fd))
 		return true;
+	place->is_lost = place->is_lost || place->fd == -EAGAIN || place->fd == -EMFILE ||
+			 place->fd == -ENFILE || place->fd == -ENOMEM;
 	drop(place);
 	return false;
 }
@@ -231,6 +234,8 @@ bool keeping_call(const struct supervision *supervision, struct target *target,
 		is_kept = keep_places(supervision, target, named ? named->tid : target->pid, &own,
 				      &place, &other_place);
 	}
+	if (place.is_lost || other_place.is_lost)
+		segment_count(supervision->segment, COUNTER_lost_undo, 1);
 	drop(&place);
 	drop(&other_place);
 	inspection_finish();
@@ -351,6 +356,8 @@ bool keeping_open(const struct supervision *supervision, struct target *target,
 	if (find_file(target, named, call->name.follows, &place) ||
 	    (find_name(target, named, &place) && find_made(target, call, &place)))
 		is_kept = open_named(supervision, target, &own, named->tid, &place);
+	if (place.is_lost)
+		segment_count(supervision->segment, COUNTER_lost_undo, 1);
 	drop(&place);
 	inspection_finish();
 	return is_kept;

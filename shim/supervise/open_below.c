@@ -11,7 +11,7 @@
 
 #include "tracker/sys/sys.h"
 
-enum { NAME_FLAGS = O_PATH | O_NOFOLLOW | O_CLOEXEC, LINKS_MAX = 40 };
+enum { NAME_FLAGS = O_PATH | O_NOFOLLOW | O_CLOEXEC, LINKS_MAX = 40, TRIES_MAX = 32 };
 
 /* A path that is followed name by name. */
 struct walk {
@@ -133,7 +133,12 @@ static int open_by_names(int directory, const char *path, const struct open_how 
 
 int open_below(int directory, const char *path, const struct open_how *how)
 {
-	int fd = (int)sys_call6(SYS_openat2, directory, (long)path, (long)how, sizeof(*how), 0, 0);
+	int fd = -EAGAIN;
 
-	return fd == -ENOSYS || fd == -EPERM ? open_by_names(directory, path, how) : fd;
+	/* Below a root the kernel gives up at a `..` where anything on the machine was renamed meanwhile. */
+	for (int tries = 0; fd == -EAGAIN && tries < TRIES_MAX; tries++)
+		fd = (int)sys_call6(SYS_openat2, directory, (long)path, (long)how, sizeof(*how), 0,
+				    0);
+	return fd == -ENOSYS || fd == -EPERM || fd == -EAGAIN ? open_by_names(directory, path, how)
+							      : fd;
 }

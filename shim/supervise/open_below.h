@@ -6,7 +6,8 @@
 
 #include "shim/start/compat.h"
 
-/* open_below(): finds a file by its path.  Where a filter refuses openat2(2), name by name.
+/* open_below(): finds a file by its path.  Where a filter refuses openat2(2), or renames of others disturb each try, name
+ * by name: so it never fails by EAGAIN.
  *
  * how: flags O_PATH and O_CLOEXEC, with O_NOFOLLOW or O_DIRECTORY; resolve of RESOLVE_NO_MAGICLINKS (a symbolic link
  * in /proc is then none that is followed), RESOLVE_NO_SYMLINKS and RESOLVE_IN_ROOT.  Without libc's state: a

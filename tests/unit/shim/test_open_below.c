@@ -1,5 +1,7 @@
 /* shim/supervise/open_below.h: name by name it finds what openat2(2) finds, and fails as that does. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "failing_calls.h"
 #include "shim/supervise/open_below.h"
@@ -111,4 +113,34 @@ Test(open_below, finds_what_openat2_finds, .init = make, .fini = clear)
 		cr_expect_eq(got[at], wanted[at], "path %d in form %d: %ld, not %ld",
 			     at % (count / FORMS), at / (count / FORMS), (long)got[at],
 			     (long)wanted[at]);
+}
+
+static atomic_bool is_done;
+
+static void *rename_on_and_on(void *unused)
+{
+	while (!atomic_load(&is_done))
+		must(rename("d/f", "d/g") == 0 && rename("d/g", "d/f") == 0);
+	return unused;
+}
+
+/* Any rename on the machine makes openat2(2) give up at a `..` below a root. */
+Test(open_below, finds_while_others_rename, .init = make, .fini = clear, .timeout = 60)
+{
+	enum { TIMES = 100000 };
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				      .resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT };
+	int directory = open_top(), lost = 0, error = 0;
+	pthread_t renaming;
+
+	must(pthread_create(&renaming, NULL, rename_on_and_on, NULL) == 0);
+	for (int i = 0; i < TIMES; i++) {
+		int fd = open_below(directory, "/d/../d/../d/../f", &how);
+		lost += fd < 0;
+		error = fd < 0 ? fd : error;
+		must(fd < 0 || close(fd) == 0);
+	}
+	atomic_store(&is_done, true);
+	must(pthread_join(renaming, NULL) == 0);
+	cr_assert_eq(lost, 0, "%d of %d were not found, error %d", lost, TIMES, error);
 }
