@@ -113,7 +113,7 @@ static struct verdict judge_exec(const struct trapped *trapped)
 		target_inspect_library(trapped->targets, target);
 	int error = by_library || is_spared ? 0
 					    : policy_rules(trapped, RULE_EXEC, &name.named, true);
-	if (error == 0 && is_there && foreign_refuses(supervision, target, &name.named))
+	if (error == 0 && is_there && foreign_refuses(trapped, &name.named))
 		error = -EACCES;
 	if (error < 0)
 		return verdict_fail(error);

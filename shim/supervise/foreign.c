@@ -27,10 +27,15 @@ static bool is_foreign(int fd)
 #endif
 }
 
-static bool names_foreign(const struct target *target, const struct named *named)
+static bool names_foreign(const struct trapped *trapped, const struct named *named)
 {
-	if (!inspection_wait())
+	const struct target *target = trapped->target;
+
+	exchange_note_slow(trapped->exchange);
+	if (!inspection_wait()) {
+		segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
 		return false;
+	}
 	int fd = resolve_file(target, named, true);
 	if (fd >= 0)
 		fd = resolve_open(fd);
@@ -41,12 +46,12 @@ static bool names_foreign(const struct target *target, const struct named *named
 	return found;
 }
 
-bool foreign_refuses(const struct supervision *supervision, const struct target *target,
-		     const struct named *named)
+bool foreign_refuses(const struct trapped *trapped, const struct named *named)
 {
+	const struct supervision *supervision = trapped->supervision;
 	char line[2 * SEGMENT_PATH_BYTES], name[SEGMENT_PATH_BYTES];
 
-	if (!supervision->is_strict || !names_foreign(target, named))
+	if (!supervision->is_strict || !names_foreign(trapped, named))
 		return false;
 	if (path_escape(named->path, name, sizeof(name)) < 0)
 		name[0] = '\0';
@@ -54,7 +59,7 @@ bool foreign_refuses(const struct supervision *supervision, const struct target 
 		       "seen: %s is not started: a rule denies, and would not hold for a 32-bit "
 		       "program\n",
 		       name[0] ? name : "a program");
-	if (message_line(supervision, target, line, strlen(line)) || !supervision->report)
+	if (message_line(supervision, trapped->target, line, strlen(line)) || !supervision->report)
 		return true;
 	line[strlen(line) - 1] = '\0';
 	supervision->report(supervision->data, line + strlen("seen: "));

@@ -5,10 +5,9 @@
 #ifndef SEEN_SUPERVISE_FOREIGN_H
 #define SEEN_SUPERVISE_FOREIGN_H
 
-#include "shim/supervise/resolve.h"
+#include "shim/supervise/trapped.h"
 
 /* foreign_refuses(): does the run refuse to start the program that a process names?  A line says so: for its agent, or for the user. */
-bool foreign_refuses(const struct supervision *supervision, const struct target *target,
-		     const struct named *named);
+bool foreign_refuses(const struct trapped *trapped, const struct named *named);
 
 #endif
