@@ -334,15 +334,16 @@ static bool is_below(const char *path, const char *above)
 }
 
 /* The name that something was renamed to was free before, as far as this record goes. */
-static int leave_free(struct tree_walk *walk, const struct tree_node *was,
+static int leave_free(struct tree_walk *walk, const struct tree_node *was, bool was_taken,
 		      const struct tree_record *record)
 {
 	struct tree_node *node = tree_names_get(&walk->names, record->other);
 
 	if (!node)
 		return -ENOMEM;
-	/* What external programs changed behind this point is a matter of the name. */
+	/* What external programs changed behind this point is a matter of the name, and so is what later steps did. */
 	node->external = was->external;
+	node->taken = was_taken;
 	node->state = TREE_ABSENT;
 	node->current = TREE_CURRENT_NONE;
 	node->bytes = true;
@@ -360,10 +361,9 @@ static int detach_old(struct tree_walk *walk, const struct tree_record *record,
 		       is_present(node);
 	int error = is_made ? make_absent(walk, node) : 0;
 
-	if (node) {
-		renamed->taken = node->other;
+	renamed->taken = node && (node->other || node->taken);
+	if (node)
 		tree_names_detach(&walk->names, node);
-	}
 	return error;
 }
 
@@ -382,6 +382,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 			return -ENOMEM;
 		note_left(to->inode, &record->before, false);
 	}
+	bool was_taken = to->taken;
 	int error = pin_current(walk, to);
 	if (error == 0)
 		error = detach_old(walk, record, to);
@@ -392,7 +393,7 @@ static int back_renamed(struct tree_walk *walk, const struct tree_record *record
 	if (error == 0) {
 		to->bytes = to->moved = true;
 		touch(walk, to, record);
-		error = leave_free(walk, to, record);
+		error = leave_free(walk, to, was_taken, record);
 	}
 	return error;
 }

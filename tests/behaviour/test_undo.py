@@ -300,6 +300,19 @@ class Undo(Undone):
         self.undo(command="redo")
         self.assertTree(after)
 
+    def test_who_took_a_name_that_a_file_had_on_its_way(self):
+        for first, taken in (("mv a b; mv b a; mv a b; mv b c", "a"), ("mv a b; mv b c", "b"), ("mv a b; mv b c; mv d b; mv b e", "b")):
+            for later, said in ((True, b"a later step changed it, too"), (False, b"an external program changed it since")):
+                with self.subTest(first=first, later=later):
+                    self.setUp()
+                    for name in "ad":
+                        self.session.write(name, b"content of " + name.encode())
+                    self.agent(first, f"echo new > {taken}" if later else "true")
+                    if not later:
+                        self.session.write(taken, b"new")
+                    done = self.undo("--step", "1", "--dry-run", code=12)
+                    self.assertIn(b"%s is left as it is: %s" % (taken.encode(), said), done.stderr)
+
     def test_what_changed_between_two_steps_is_left_and_listed(self):
         agent = self.session.agent()
         agent.shell("echo one >> top; echo one >> src/b; echo made > made; cp src/a copy")
