@@ -26,6 +26,14 @@ struct making {
 	const char *home; /* canonical; NULL: none */
 };
 
+/* As it was given, without slashes at its end.  ret_name: PATH_MAX bytes. */
+static void name_of(const char *found, char *ret_name)
+{
+	(void)snprintf(ret_name, PATH_MAX, "%s", found);
+	for (size_t length = strlen(ret_name); length > 1 && ret_name[length - 1] == '/';)
+		ret_name[--length] = '\0';
+}
+
 static int add_match(void *data, const char *path, const char *found)
 {
 	struct making *making = data;
@@ -40,9 +48,7 @@ static int add_match(void *data, const char *path, const char *found)
 		if (confine_path_is_below(path, NEVER[i]))
 			return 0;
 	/* Behind a link it is the name that is to be fixed, too; of a link the name alone. */
-	(void)snprintf(name, sizeof(name), "%s", found);
-	for (size_t length = strlen(name); length > 1 && name[length - 1] == '/';)
-		name[--length] = '\0';
+	name_of(found, name);
 	if (making->access == CONFINE_FIXED && strcmp(path, name) != 0) {
 		int error = confinement_add(making->confinement, name, making->access);
 		if (error < 0 || (lstat(name, &stat) == 0 && S_ISLNK(stat.st_mode)))
@@ -417,11 +423,13 @@ static char **roots_of(const struct making *making, bool all)
 static int except_path(void *data, const char *path, const char *found)
 {
 	struct making *making = data;
+	char name[PATH_MAX];
 
+	name_of(found, name);
 	for (size_t i = making->confinement->count; i > 0; i--) {
 		const struct confine_place *place = &making->confinement->places[i - 1];
 		if (place->access == making->access && (confine_path_is_below(place->path, path) ||
-							confine_path_is_below(place->path, found)))
+							confine_path_is_below(place->path, name)))
 			confinement_drop(making->confinement, i - 1);
 	}
 	return 0;
@@ -445,6 +453,15 @@ static void drop_superfluous(struct confinement *confinement)
 	}
 }
 
+/* Or would, where it leads nowhere. */
+static bool leads_to_directory(const struct confine_place *link)
+{
+	struct stat stat_;
+
+	return stat(link->path, &stat_) == 0 ? S_ISDIR(stat_.st_mode)
+					     : link->access == CONFINE_PINNED;
+}
+
 /* No mount can be made on a symbolic link, and a writable directory's can be replaced. */
 static int refuse_links(struct confinement *confinement)
 {
@@ -456,7 +473,7 @@ static int refuse_links(struct confinement *confinement)
 				confinement,
 				"--confine: %s is a symbolic link, which cannot be kept "
 				"read-only; replace it by a %s, or say -c confine.write=%s",
-				place->path, place->access == CONFINE_PINNED ? "directory" : "file",
+				place->path, leads_to_directory(place) ? "directory" : "file",
 				place->path);
 	}
 	return 0;

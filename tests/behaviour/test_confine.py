@@ -187,7 +187,8 @@ class ReadOnly(Confined):
         (self.work / ".git/config").symlink_to("elsewhere")
         said = self.confined("true", code=125)
         self.assertIn(".git/config is a symbolic link, which cannot be kept read-only; replace it by a file, or say -c confine.write=", said)
-        self.assertEqual(self.confined("true", "-c", "confine.write=./.git/config"), "")
+        for end in ("", "/", "//"):
+            self.assertEqual(self.confined("true", "-c", f"confine.write=./.git/config{end}"), "")
 
     def test_linked_directory(self):
         """Neither can what lies behind a link, which could be replaced: elsewhere, and in the workspace."""
@@ -199,7 +200,8 @@ class ReadOnly(Confined):
                 os.rename(kept, place)
                 link.symlink_to(target)
                 said = self.confined("true", code=125)
-                self.assertIn(f"{link} is a symbolic link, which cannot be kept read-only; replace it by a ", said)
+                self.assertIn(f"{link} is a symbolic link, which cannot be kept read-only; replace it by a directory, or say -c", said)
+                self.assertEqual(self.confined("true", "-c", f"confine.write=./{name}/"), "")
                 self.assertEqual(self.confined(f"rm {name}", "-c", f"confine.write=./{name}"), "")
                 link.unlink(missing_ok=True)
                 os.rename(place, link)
