@@ -32,15 +32,14 @@ static bool covers_home(const struct learned *learned, const char *path, size_t 
 
 int learned_init(const struct config *config, struct learned *ret_learned)
 {
-	const char *scratch = getenv("TMPDIR");
+	const char *scratch = getenv("TMPDIR"), *home = config_home(config);
+	char *real_home = home ? realpath(home, NULL) : NULL;
 
-	*ret_learned = (struct learned){ .home = config_home(config) };
-	if (ret_learned->home)
-		ret_learned->real_home = realpath(ret_learned->home, NULL);
-	if (ret_learned->real_home && strcmp(ret_learned->real_home, ret_learned->home) == 0) {
-		free(ret_learned->real_home);
-		ret_learned->real_home = NULL;
+	if (real_home && strcmp(real_home, home) == 0) {
+		free(real_home);
+		real_home = NULL;
 	}
+	*ret_learned = (struct learned){ .home = home, .real_home = real_home };
 	if (!scratch || scratch[0] != '/' || !scratch[1] ||
 	    covers_home(ret_learned, scratch, strlen(scratch)))
 		return 0;
@@ -58,6 +57,7 @@ void learned_destroy(struct learned *learned)
 		free(learned->places[use]);
 	}
 	tdestroy(learned->directories, free);
+	tdestroy(learned->wide, free);
 	free(learned->workspace);
 	free(learned->real_home);
 	free(learned->scratch);
@@ -223,7 +223,7 @@ char *learned_glob(const char *prefix, const char *path, size_t skipped, size_t 
 {
 	size_t prefix_bytes = prefix ? strlen(prefix) : 0;
 	bool is_text = !ini_text_check(path, bytes, true);
-	char *glob = malloc(prefix_bytes + 2 * bytes + 2), *at = glob;
+	char *glob = calloc(1, prefix_bytes + 2 * bytes + 2), *at = glob;
 
 	if (!glob)
 		return NULL;
@@ -281,22 +281,29 @@ static int compare_text(const void *left, const void *right)
 	return strcmp(left, right);
 }
 
-/* Counts the directory of a path, once. */
+/* Adds the first bytes of a path to a tsearch(3) tree, and counts it, once. */
+static int count_once(void **tree, size_t *count, const char *path, size_t bytes)
+{
+	char *text = strndup(path, bytes);
+	void *found = text ? tsearch(text, tree, compare_text) : NULL;
+
+	if (!found) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (*(char **)found != text)
+		free(text);
+	else
+		++*count;
+	return 0;
+}
+
 static int note_directory(struct learned *learned, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *directory = strndup(path, slash > path ? (size_t)(slash - path) : 1);
-	void *found = directory ? tsearch(directory, &learned->directories, compare_text) : NULL;
 
-	if (!found) {
-		free(directory);
-		return -ENOMEM;
-	}
-	if (*(char **)found != directory)
-		free(directory);
-	else
-		learned->directory_count++;
-	return 0;
+	return count_once(&learned->directories, &learned->directory_count, path,
+			  slash > path ? (size_t)(slash - path) : 1);
 }
 
 /* A directory itself was opened or changed of which a place would allow too much. */
@@ -304,7 +311,7 @@ static int leave_out(struct learned *learned, const char *path)
 {
 	if (!learned->left_out && !(learned->left_out = strdup(path)))
 		return -ENOMEM;
-	return 0;
+	return count_once(&learned->wide, &learned->wide_count, path, strlen(path));
 }
 
 static int note_access(struct learned *learned, enum learned_use use, const char *path)

@@ -49,7 +49,9 @@ struct learned {
 	uint64_t accesses;
 	uint64_t unobserved; /* processes of which nothing is known */
 	uint64_t missing;    /* records that are damaged, or were not written */
-	char *left_out; /* a directory that would allow too much, was opened or changed itself; NULL: none */
+	char *left_out; /* the first directory that would allow too much, was opened or changed itself; NULL: none */
+	void *wide; /* tsearch(3): all of these */
+	size_t wide_count;
 	size_t sessions;
 };
 

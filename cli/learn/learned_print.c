@@ -44,9 +44,15 @@ static void print_head(const struct learned *learned, const char *comment)
 			     comment, learned->missing, learned->missing == 1 ? " is" : "s are");
 	if (learned->left_out) {
 		(void)path_escape(learned->left_out, name, sizeof(name));
-		(void)printf("%s Left out: %s itself was opened or changed, which as a place would "
-			     "allow all below it.\n",
-			     comment, name);
+		size_t others = learned->wide_count - 1;
+		(void)printf("%s Left out: %s", comment, name);
+		if (others)
+			(void)printf(" and %zu other%s were themselves opened or changed, which as "
+				     "places would allow all below them.\n",
+				     others, text_plural(others));
+		else
+			(void)printf(" itself was opened or changed, which as a place would allow "
+				     "all below it.\n");
 	}
 }
 

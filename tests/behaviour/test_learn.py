@@ -92,13 +92,18 @@ class Learn(Case):
         self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", work, code=0)
         self.assertIn("ü", policy.read_text())
 
+    def test_several_left_out(self):
+        """Their number is told, each once."""
+        policy = self.learned(work="chmod 755 ~; chmod 755 ~/..; chmod 700 ~; cat in > /dev/null")
+        self.assertIn(f"; Left out: {self.home.resolve()} and 1 other were themselves opened or changed, which as places", policy.read_text())
+
     def test_home_itself(self):
         """Names in the home directory, and in those above it, are learned as that: no file there may be read for it."""
         (self.home / ".ssh").mkdir()
         (self.home / ".ssh/id_rsa").write_text("KEY")
         work = "ls ~ ~/.. / > /dev/null; chmod 755 ~; cat in > /dev/null"
         policy = self.learned(work=work)
-        self.assertIn(f"; Left out: {self.home.resolve()} itself", policy.read_text())
+        self.assertIn(f"; Left out: {self.home.resolve()} itself was opened or changed, which as a place", policy.read_text())
         self.seen("run", "--config", str(policy), "--fail-on=rule", "--", "bash", "-c", "ls ~ ~/.. / > /dev/null; cat in > /dev/null", code=0)
         for command in ("cat ~/.ssh/id_rsa", "echo x > ~/new", "chmod 700 ~/.ssh", f"cat {self.top}/other/a/b/file"):
             with self.subTest(command):
