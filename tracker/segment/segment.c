@@ -267,9 +267,12 @@ uint64_t segment_next_used(const struct segment *segment, enum segment_table tab
 
 uint64_t segment_processes_used(const struct segment *segment)
 {
-	uint64_t reached = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED) +
-			   SEGMENT_PROCESS_PROBES;
+	uint64_t next = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED);
 	uint64_t capacity = segment->capacity[TABLE_PROCESSES];
+
+	if (next >= capacity) /* or any number, of a damaged segment */
+		return capacity;
+	uint64_t reached = next + SEGMENT_PROCESS_PROBES;
 	return reached < capacity ? reached : capacity;
 }
 

@@ -35,6 +35,21 @@ Test(segment, is_made_private_and_whole)
 	cr_assert_eq(world.segment.capacity[TABLE_INODES], 256);
 }
 
+Test(segment, damaged_count_of_processes_hides_none)
+{
+	const struct segment *segment = &world.segment;
+	const uint64_t capacity = segment->capacity[TABLE_PROCESSES];
+	const uint64_t COUNTS[] = { capacity - 1, capacity, UINT64_MAX - SEGMENT_PROCESS_PROBES,
+				    UINT64_MAX - 1, UINT64_MAX };
+
+	segment->header->next_process = 0;
+	cr_assert_eq(segment_processes_used(segment), SEGMENT_PROCESS_PROBES);
+	for (size_t i = 0; i < sizeof(COUNTS) / sizeof(COUNTS[0]); i++) {
+		segment->header->next_process = COUNTS[i];
+		cr_assert_eq(segment_processes_used(segment), capacity);
+	}
+}
+
 Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
