@@ -93,7 +93,7 @@ class Learn(Case):
         self.assertIn("ü", policy.read_text())
 
     def test_several_left_out(self):
-        """Their number is told, each once."""
+        """The policy says how many, each counted once."""
         policy = self.learned(work="chmod 755 ~; chmod 755 ~/..; chmod 700 ~; cat in > /dev/null")
         self.assertIn(f"; Left out: {self.home.resolve()} and 1 other were themselves opened or changed, which as places", policy.read_text())
 
