@@ -27,7 +27,7 @@ enum hook_moment {
 	HOOK_OTHER,   /* nothing is answered */
 	HOOK_START,   /* a conversation begins, or goes on: `source` tells which */
 	HOOK_REWIND,  /* the youngest messages are taken out of the conversation */
-	HOOK_GOES_ON, /* after another one of the same process */
+	HOOK_RESUMED, /* after another one of the same process */
 	HOOK_PROMPT,
 	HOOK_BEFORE_TOOL,
 	HOOK_AFTER_TOOL,

@@ -43,7 +43,7 @@ static const char *name_of(const struct hook_input *input)
 	case HOOK_START:
 		return "SessionStart";
 	case HOOK_REWIND:
-	case HOOK_GOES_ON:
+	case HOOK_RESUMED:
 	case HOOK_OTHER:
 		break;
 	}
@@ -134,8 +134,8 @@ static json_t *answer(const struct hook_agent *agent, const struct hook_input *i
 	case HOOK_REWIND:
 		hook_note_rewind(agent, input);
 		break;
-	case HOOK_GOES_ON:
-		hook_note_goes_on(agent, input);
+	case HOOK_RESUMED:
+		hook_note_resumed(agent, input);
 		break;
 	case HOOK_PROMPT:
 		hook_knows_take_back_all(agent, input);

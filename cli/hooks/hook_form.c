@@ -4,7 +4,7 @@
 const struct hook_event HOOK_EVENTS[] = {
 	{ "SessionStart", HOOK_START },
 	{ "Rewind", HOOK_REWIND },
-	{ "SessionResumed", HOOK_GOES_ON },
+	{ "SessionResumed", HOOK_RESUMED },
 	{ "UserPromptSubmit", HOOK_PROMPT },
 	{ "PreToolUse", HOOK_BEFORE_TOOL },
 	{ "PostToolUse", HOOK_AFTER_TOOL },

@@ -105,7 +105,7 @@ json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_inpu
 	return document;
 }
 
-void hook_note_goes_on(const struct hook_agent *agent, const struct hook_input *input)
+void hook_note_resumed(const struct hook_agent *agent, const struct hook_input *input)
 {
 	struct hook_record record;
 

@@ -14,9 +14,9 @@
  * Returns the adapter's document, a new reference; NULL: there is nothing to tell. */
 json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_input *input);
 
-/* hook_note_goes_on(): forgets what the scope was given: it was another conversation's.  What this one was given of
+/* hook_note_resumed(): forgets what the scope was given: it was another conversation's.  What this one was given of
  * files is what it knows of them again. */
-void hook_note_goes_on(const struct hook_agent *agent, const struct hook_input *input);
+void hook_note_resumed(const struct hook_agent *agent, const struct hook_input *input);
 
 /* hook_note_rewind(): forgets what the scope was given; the conversation's record has none of it, because
  * its model does not know of it any more. */

@@ -9,8 +9,8 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/learn/learned.h"
-#include "cli/learn/learned_fewer.h"
 #include "cli/learn/learned_print.h"
+#include "cli/learn/learned_reduce.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/settings_only.h"
 
@@ -30,7 +30,11 @@ static const struct options OPTIONS = {
 	.summary =
 		"Makes a policy of what sessions of one workspace did: places that were written, "
 		"run and read, few, each with all below it. Under `seen run --config FILE` the "
-		"same work passes, and what is new is refused and a finding. Default: the "
+		"same work passes, and what is new is refused and a finding. A directory that "
+		"holds "
+		"the home directory or the workspace is no place: that its names were listed is a "
+		"rule of its own, and a line at the beginning names what was left out. A policy "
+		"that is too long for a session is named on standard error. Default: the "
 		"workspace's newest session.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
@@ -85,7 +89,7 @@ static int print_policy(const struct config *config, const struct learned *learn
 
 static int print(const struct config *config, struct learned *learned)
 {
-	int error = learned_fewer(learned);
+	int error = learned_reduce(learned);
 
 	learned_sort(learned);
 	if (error == 0)

@@ -67,14 +67,17 @@ int learned_read(struct learned *learned, const char *journal);
 /* learned_sort(): by kind, then those with the fewest accesses first. */
 void learned_sort(struct learned *learned);
 
-/* learned_is_wide(): would a place of this path allow all of the home directory, or more than the workspace? */
+/* learned_is_wide(): would a place of this path allow all of the home directory, or more than the workspace?
+ * bytes: of the path, those that the place has. */
 bool learned_is_wide(const struct learned *learned, const char *path, size_t bytes);
 
 /* The bytes of a place's glob: a line of a seen.ini holds it, behind `except = `. */
 enum { LEARNED_GLOB_BYTES_MAX = INI_LINE_BYTES_MAX - 9 };
 
-/* learned_glob(): a path as a rule's glob; of a longer one the beginning, and all that begins so.  prefix: what stands for its first `skipped` bytes; NULL: nothing.
- * is_pattern: a `*` follows.  NULL: no memory. */
+/* learned_glob(): a path as a rule's glob; of a longer one the beginning, and all that begins so.
+ * prefix: what stands for its first `skipped` bytes; NULL: nothing.  is_pattern: a `*` follows.
+ *
+ * Returns NULL: no memory. */
 char *learned_glob(const char *prefix, const char *path, size_t skipped, size_t bytes,
 		   bool is_pattern);
 

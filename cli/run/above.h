@@ -13,7 +13,8 @@
  * rules of a config deny?  It has the same rules then, of the same workspace. */
 bool above_denies(const struct config *config);
 
-/* above_is_confined(): is this process in a confined run? */
+/* above_is_confined(): is this process in a confined run?  By the command lines of its ancestors: false where /proc does
+ * not show them. */
 bool above_is_confined(void);
 
 #endif

@@ -450,31 +450,21 @@ bool written_is_open(const struct segment *segment, const char *path)
 	return is_open;
 }
 
-/* A file that is to have another name. */
-struct moving {
-	struct moving *next;
-	struct written *file; /* not in the table */
-};
-
-static struct moving *moving_new(const struct written *file, const char *path, struct moving *next)
+/* Adds a file by another name to a list of those that are to have one. */
+static struct written *moved_new(const struct written *file, const char *path, struct written *list)
 {
-	struct moving *moving = malloc(sizeof(*moving));
 	struct written *moved = malloc(sizeof(*moved) + strlen(path) + 1);
 
-	if (!moving || !moved) { /* how it is left is not known then */
-		free(moving);
-		free(moved);
-		return next;
-	}
+	if (!moved) /* how it is left is not known then */
+		return list;
 	*moved = *file;
 	strcpy(moved->path, path);
-	moving->next = next;
-	moving->file = moved;
-	return moving;
+	moved->next = list;
+	return moved;
 }
 
 /* Takes the files at and below a name from the table, to be those of another name. */
-static struct moving *rename_below(const char *from, const char *to, struct moving *list)
+static struct written *rename_below(const char *from, const char *to, struct written *list)
 {
 	char path[PATH_MAX];
 
@@ -489,7 +479,7 @@ static struct moving *rename_below(const char *from, const char *to, struct movi
 			}
 			if (!*rest)
 				file->watch = watch_directory(path);
-			struct moving *more = moving_new(file, path, list);
+			struct written *more = moved_new(file, path, list);
 			if (more != list) /* it has them now */
 				file->openers.pids = NULL;
 			list = more;
@@ -498,11 +488,11 @@ static struct moving *rename_below(const char *from, const char *to, struct movi
 	return list;
 }
 
-static void store_moved(struct moving *list)
+static void store_moved(struct written *list)
 {
 	while (list) {
-		struct moving *moving = list;
-		struct written *moved = moving->file;
+		struct written *moved = list;
+		list = moved->next;
 		struct written **taken = find(moved->path);
 		if (*taken) /* what was there goes */
 			drop(taken);
@@ -513,9 +503,7 @@ static void store_moved(struct moving *list)
 		} else {
 			openers_free(&moved->openers);
 		}
-		list = moving->next;
 		free(moved);
-		free(moving);
 	}
 }
 
@@ -555,7 +543,7 @@ void written_moves(const struct segment *segment, const char *from, const char *
 	read_events(segment);
 	if (!exchanges)
 		hold(to);
-	struct moving *list = rename_below(from, to, NULL);
+	struct written *list = rename_below(from, to, NULL);
 	store_moved(exchanges ? rename_below(to, from, list) : list);
 	(void)pthread_mutex_unlock(&files.lock);
 }

@@ -79,7 +79,7 @@ class Killed(unittest.TestCase):
         self.addCleanup(shutil.rmtree, top, ignore_errors=True)
         program = str(top / "static")
         built = subprocess.run(["cc", "-static", "-o", program, str(SOURCE / "tests/programs/helpers/starts.c"), f"-I{SOURCE}/tests/support",
-                                "-D_GNU_SOURCE"], stderr=subprocess.DEVNULL, check=False) if shutil.which("cc") else None
+                                f"-I{SOURCE}", "-D_GNU_SOURCE"], stderr=subprocess.DEVNULL, check=False) if shutil.which("cc") else None
         if not built or built.returncode != 0:
             self.skipTest("no static programs can be built here")
         expected = self.start_killed(program, CALLS_MAX)

@@ -23,7 +23,7 @@ class Case(unittest.TestCase):
         cls.top = pathlib.Path(tempfile.mkdtemp(prefix="seen-exec-")).resolve()
         cls.addClassCleanup(shutil.rmtree, cls.top, ignore_errors=True)
         cls.static, cls.plain = str(cls.top / "static"), str(cls.top / "plain")
-        helper = [str(SOURCE / "tests/programs/helpers/starts.c"), f"-I{SOURCE}/tests/support", "-D_GNU_SOURCE"]
+        helper = [str(SOURCE / "tests/programs/helpers/starts.c"), f"-I{SOURCE}/tests/support", f"-I{SOURCE}", "-D_GNU_SOURCE"]
         subprocess.run(["cc", "-o", cls.plain, *helper], check=True)
         if subprocess.run(["cc", "-static", "-o", cls.static, *helper], stderr=subprocess.DEVNULL, check=False).returncode != 0:
             raise unittest.SkipTest("no static programs can be built here")

@@ -10,8 +10,8 @@
 
 #include "support.h"
 
-/* fail_calls(): every call of that number, in this process and below, ends with that error.  For a child that a test makes. */
-static inline void fail_calls(int number, int error)
+/* refuse_calls(): every call of that number, in this process and below, ends with that error.  For a child that a test makes. */
+static inline void refuse_calls(int number, int error)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

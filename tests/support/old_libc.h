@@ -5,16 +5,9 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* Its list of numbers is older than the kernel's. */
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_openat2
-#define SYS_openat2 437
-#endif
+#include "tracker/sys/numbers.h"
 
 #if !__GLIBC_PREREQ(2, 32)
 /* The same text for the same error is enough here. */

@@ -20,7 +20,7 @@ static void find_of(const struct segment *segment, uint64_t scope_id, uint64_t f
 }
 
 /* What a writer was refused, or warned of, stands under a scope of this name, since then. */
-static uint64_t refused(uint64_t scope_id)
+static uint64_t scope_of_refusals(uint64_t scope_id)
 {
 	return scope_id_of(scope_id, "refused by what its agent knew");
 }
@@ -42,7 +42,7 @@ static bool has_own_knowledge(const struct segment *segment, uint64_t scope_id, 
 
 	return baseline_is_given(segment, scope_id, file_key) ||
 	       (find_since(segment, scope_id, file_key, &read_ns) &&
-		find_since(segment, refused(scope_id), file_key, &refused_ns) &&
+		find_since(segment, scope_of_refusals(scope_id), file_key, &refused_ns) &&
 		refused_ns < read_ns);
 }
 
@@ -93,6 +93,6 @@ void knowledge_note_refusal(const struct segment *segment, const struct guard_wr
 	knowledge_find(segment, writer, file_key, before, &knowledge);
 	if (knowledge.scope_id == writer->scope_id || !knowledge.is_known)
 		return;
-	baseline_given(segment, refused(writer->scope_id), file_key, &knowledge.baseline);
+	baseline_given(segment, scope_of_refusals(writer->scope_id), file_key, &knowledge.baseline);
 	baseline_forget(segment, writer->scope_id, file_key);
 }

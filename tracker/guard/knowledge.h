@@ -25,7 +25,9 @@ void knowledge_find(const struct segment *segment, const struct guard_writer *wr
 		    uint64_t file_key, const struct version *before,
 		    struct knowledge *ret_knowledge);
 
-/* knowledge_note_refusal(): the writer is refused a stale write of the file, or warned of it. */
+/* knowledge_note_refusal(): to be called when the writer is refused a stale write of the file, or warned of it.  Where that was judged
+ * by what its agent knew, what the writer has read itself is forgotten, and what it reads from now on counts.
+ * before: the file as it is. */
 void knowledge_note_refusal(const struct segment *segment, const struct guard_writer *writer,
 			    uint64_t file_key, const struct version *before);
 

@@ -20,6 +20,28 @@
 
 enum { CHUNKS_FIXED = 16 }; /* of a journal that cannot grow */
 
+/* Gives the file its blocks, in advance: a full file system is an error then.  Where that is not possible it is larger, and does not
+ * grow. */
+static int allocate(int fd, struct journal_header *header)
+{
+	int error;
+
+	do
+		error = (int)sys_call6(SYS_fallocate, fd, 0, 0,
+				       (long)(header->allocated * JOURNAL_UNIT_BYTES), 0, 0);
+	while (error == -EINTR);
+	if (error != -EOPNOTSUPP)
+		return error;
+	/* libc's version writes to every block: not while others write to the file too */
+	header->can_grow = 0;
+	header->allocated *= CHUNKS_FIXED;
+	if (header->allocated > header->units_max)
+		header->allocated = header->units_max;
+	return sys_may_be_this_large(header->allocated * JOURNAL_UNIT_BYTES)
+		       ? -posix_fallocate(fd, 0, (off_t)(header->allocated * JOURNAL_UNIT_BYTES))
+		       : -EFBIG;
+}
+
 int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
 		   uint64_t max_bytes)
 {
@@ -51,22 +73,7 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 	int fd = sys_open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fd;
-	int error;
-	do
-		error = (int)sys_call6(SYS_fallocate, fd, 0, 0,
-				       (long)(header.allocated * JOURNAL_UNIT_BYTES), 0, 0);
-	while (error == -EINTR);
-	if (error == -EOPNOTSUPP) {
-		/* libc's version writes to every block: not while others write to the file too */
-		header.can_grow = 0;
-		header.allocated *= CHUNKS_FIXED;
-		if (header.allocated > header.units_max)
-			header.allocated = header.units_max;
-		error = sys_may_be_this_large(header.allocated * JOURNAL_UNIT_BYTES)
-				? -posix_fallocate(fd, 0,
-						   (off_t)(header.allocated * JOURNAL_UNIT_BYTES))
-				: -EFBIG;
-	}
+	int error = allocate(fd, &header);
 	if (error == 0) {
 		ssize_t wrote = sys_call6(SYS_pwrite64, fd, (long)&header, sizeof(header), 0, 0, 0);
 		error = wrote == (ssize_t)sizeof(header) ? 0 : wrote < 0 ? (int)wrote : -EIO;

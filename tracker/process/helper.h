@@ -50,7 +50,8 @@ bool helper_find_capture(const struct segment *segment, struct subject subject,
  * Returns 0 where that is not known. */
 uint64_t helper_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id);
 
-/* helper_scope_began_ns(): when the program began whose scope it is, which a process is or is below: as helper_began_ns(). */
+/* helper_scope_began_ns(): when the topmost program of a scope began, of those that the process of that serial is or is below.
+ * Clock, and 0: as helper_began_ns(). */
 uint64_t helper_scope_began_ns(const struct segment *segment, uint64_t serial, uint64_t scope_id);
 
 #endif

@@ -219,7 +219,9 @@ uint64_t *segment_notes(const struct segment *segment);
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);
 
 /* segment_note_used(): to be called before a slot of a table of files, scopes or pairs is given to
- * something else: from then on segment_next_used() finds it. */
+ * something else: from then on segment_next_used() finds it.  slot: of that table.
+ *
+ * Any process; lock-free and async-signal-safe. */
 void segment_note_used(const struct segment *segment, enum segment_table table, const void *slot);
 
 /* segment_next_used(): the first slot from `index` on that may be in use, to go through such a table:

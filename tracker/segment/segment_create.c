@@ -139,6 +139,28 @@ int segment_create_private(const struct settings *settings, const char *text, si
 	return error;
 }
 
+/* Plans a segment as large as there is room for, and gives its file the blocks. */
+static int allocate(int fd, const struct settings *settings, struct segment_header *header)
+{
+	int error = -ENOSPC;
+
+	for (int halvings = 0; halvings <= HALVINGS_MAX && (error == -ENOSPC || error == -EFBIG);
+	     halvings++) {
+		plan(header, settings, halvings);
+		error = -EFBIG;
+		if (!sys_may_be_this_large(header->size_bytes))
+			continue;
+		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
+		do
+			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header->size_bytes, 0,
+					       0);
+		while (error == -EINTR);
+		if (error == -EOPNOTSUPP) /* libc's version then writes to every block */
+			error = -posix_fallocate(fd, 0, (off_t)header->size_bytes);
+	}
+	return error;
+}
+
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
 		   size_t text_bytes, const char *journal, const char *contents, const char *undo)
@@ -171,21 +193,7 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	int fd = sys_open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fd;
-	int error = -ENOSPC;
-	for (int halvings = 0; halvings <= HALVINGS_MAX && (error == -ENOSPC || error == -EFBIG);
-	     halvings++) {
-		plan(&header, settings, halvings);
-		error = -EFBIG;
-		if (!sys_may_be_this_large(header.size_bytes))
-			continue;
-		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
-		do
-			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header.size_bytes, 0,
-					       0);
-		while (error == -EINTR);
-		if (error == -EOPNOTSUPP) /* libc's version then writes to every block */
-			error = -posix_fallocate(fd, 0, (off_t)header.size_bytes);
-	}
+	int error = allocate(fd, settings, &header);
 	if (error == 0)
 		error = write_all(fd, settings, sizeof(*settings), (off_t)header.settings_offset);
 	if (error == 0)

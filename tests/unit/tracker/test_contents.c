@@ -290,14 +290,14 @@ static int save_with_a_failed_close(void *data)
 	struct version version;
 	int fd = *(const int *)data;
 
-	fail_calls(SYS_close, EIO);
+	refuse_calls(SYS_close, EIO);
 	return -contents_save(&world.segment, fd, "/f", CONTENTS_GIVEN, &version);
 }
 
 static int write_inputs_with_a_failed_close(void *data)
 {
 	(void)data;
-	fail_calls(SYS_close, EIO);
+	refuse_calls(SYS_close, EIO);
 	return -contents_write_inputs(&world.segment, 1, "inputs", 6);
 }
 

@@ -1,5 +1,5 @@
-/* Fewer places: see learned_fewer.h. */
-#include "cli/learn/learned_fewer.h"
+/* Fewer places: see learned_reduce.h. */
+#include "cli/learn/learned_reduce.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static int raise_places(struct learned *learned, enum learned_use use, size_t de
 	return 0;
 }
 
-int learned_fewer(struct learned *learned)
+int learned_reduce(struct learned *learned)
 {
 	int error = 0;
 
