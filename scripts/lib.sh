@@ -21,7 +21,7 @@ behaviour.ci curl python3-yaml
 behaviour.completions zsh fish mandoc shellcheck
 behaviour.hook_shells zsh fish busybox-static
 behaviour.top tmux
-behaviour.attest openssl openssh-client
+behaviour.attest|behaviour.session_words openssl openssh-client
 behaviour.requests_search ripgrep ugrep
 behaviour.report_sums cmark-gfm
 behaviour.consumers curl python3-yaml

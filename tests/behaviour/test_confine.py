@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import unittest
 
 from driver import BUILD, SEEN, Case

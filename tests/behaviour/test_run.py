@@ -1,6 +1,8 @@
 """`seen run` as a parent: statuses, signals, the terminal, the summary."""
 import os
+import pathlib
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -57,7 +59,16 @@ sys.exit(os.waitstatus_to_exitcode(status) % 256)
 """
 
 
+def shares_huge_pages():
+    """Does the kernel give a file in memory 2 MiB at the first touch of a page?"""
+    try:
+        return bool(re.search(r"\[(always|force)\]", pathlib.Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled").read_text()))
+    except OSError:
+        return False
+
+
 class Memory(Case):
+    @unittest.skipIf(shares_huge_pages(), "the kernel gives more than the page that is touched")
     def test_an_idle_run_touches_little_of_its_tables(self):
         """Each page that is touched for the first time takes time at the start and end of a run."""
         for way in ("preload", "both"):

@@ -81,6 +81,21 @@ class Sequence:
         result = self.session.seen("undo", "--all", "--json", *words, "--session", self.session.name, check=False)
         return result, sorted((left["path"], left["kind"]) for left in json.loads(result.stdout)["left"]) if result.stdout else []
 
+    def planned(self, before):
+        """What an undo is to leave of a person's doing, as it lists by itself.  Where that is nothing, all comes back, and is redone."""
+        planned, listed = self.left("--dry-run")
+        self.test.assertEqual(self.state(), before, self.about(planned))
+        if not listed and self.check(self.states[0], "undo", "--all"):
+            self.check(before, "redo")
+        return listed
+
+    def undone_but(self, listed):
+        """(the undo's result, all that it left: what was listed, too, what to print)"""
+        result, left = self.left()
+        about = "%r\n%s" % (listed, self.about(result))
+        self.test.assertEqual([entry for entry in left if entry in listed], listed, about)
+        return result, left, about
+
     def check_pruned(self):
         """A person prunes: what is gone then is listed before anything is done, and is all that does not come back."""
         self.expired = {directory for directory, log in self.logs().items() if log == self.first_logs.get(directory)}
@@ -88,16 +103,11 @@ class Sequence:
         self.problems = self.maker.problems().splitlines()
         self.test.assertEqual([line for line in self.problems if "commit-graph" not in line and not line.startswith(("error: Could not read", "broken: "))], [])
         before, refs = self.state(), self.maker.refs()
-        planned, listed = self.left("--dry-run")
-        self.test.assertEqual(self.state(), before, self.about(planned))
+        listed = self.planned(before)
         if not listed:
-            if self.check(self.states[0], "undo", "--all"):
-                self.check(before, "redo")
             return
-        result, left = self.left()
-        about = "%r\n%s" % (listed, self.about(result))
+        result, left, about = self.undone_but(listed)
         # The log of a branch that the session made, which the person wrote to, stays, and so do the directories above it.
-        self.test.assertEqual([entry for entry in left if entry in listed], listed, about)
         self.test.assertEqual([path for path, kind in left if (path, kind) not in listed and not any(other.startswith(path + "/") for other, _ in listed)], [], about)
         self.test.assertEqual({path for path, kind in listed if kind not in ("object", "git") and "/logs/" not in path}, set(), about)
         self.test.assertEqual(result.returncode, 12 if "external" in [kind for _, kind in left] else 8, about)
@@ -117,15 +127,10 @@ class Sequence:
         self.test.assertEqual(self.maker.refs(), refs)
         before = self.state()
         self.problems = self.maker.problems().splitlines()
-        planned, listed = self.left("--dry-run")
-        self.test.assertEqual(self.state(), before, self.about(planned))
+        listed = self.planned(before)
         if not listed:
-            if self.check(self.states[0], "undo", "--all"):
-                self.check(before, "redo")
             return
-        result, left = self.left()
-        about = "%r\n%s" % (listed, self.about(result))
-        self.test.assertEqual([entry for entry in left if entry in listed], listed, about)
+        result, _, about = self.undone_but(listed)
         self.test.assertLessEqual({kind for _, kind in listed}, {"external", "git"}, about)
         self.test.assertEqual(result.returncode, 12, about)
         self.check_whole(about)
@@ -368,63 +373,6 @@ class Unit(GitCase):
         self.git("git -C new update-index --force-write-index; git -C sub update-index --force-write-index")
         self.seen(0, "undo", "--all")
         self.assertEqual(self.git("ls -a; ls .git; git status --porcelain"), before)
-
-    REFS = "git for-each-ref --format='%(refname) %(objectname)'; git symbolic-ref HEAD; git status --porcelain"
-
-    def test_refs_that_a_person_packed_come_back(self):
-        """They name what they named."""
-        for pack in "git pack-refs --all", "git gc -q --prune=now":
-            before = self.git(self.REFS)
-            self.run_steps("echo x > a; git commit -qam x", "git branch -f side HEAD; git commit -q --allow-empty -m y")
-            after = self.git(self.REFS)
-            self.git(pack)
-            self.assertFalse(os.path.exists(self.session.path(".git/refs/heads/main")))
-            self.assertEqual(self.left("--all"), set())
-            self.seen(0, "undo", "--all")
-            self.assertEqual(self.git(self.REFS), before)
-            self.seen(0, "redo")
-            self.assertEqual(self.git(self.REFS), after)
-            self.session.close()
-            self.setUp()
-
-    def test_refs_that_a_person_moved_and_packed_stay(self):
-        self.run_steps("echo x > a; git commit -qam x; git branch -f side HEAD")
-        self.git("git branch -f side HEAD~1; git gc -q")
-        after = self.git(self.REFS)
-        self.assertEqual({entry for entry in self.left("--all") if "refs" in entry[0]}, {(".git/refs/heads/side", "external"), (".git/refs/heads/main", "git")})
-        self.seen(12, "undo", "--all")
-        self.assertEqual(self.git(self.REFS).splitlines()[:3], after.splitlines()[:3])
-
-    def test_refs_that_had_no_file_before_and_that_a_person_packed(self):
-        """What packed-refs had of them before is not known: all stays."""
-        for before, command, name in (("true", "git branch new", "new"), ("git pack-refs --all", "echo x > a; git commit -qam x", "main"), ("true", "git checkout -q -b dir/other; git commit -q --allow-empty -m x", "dir/other")):
-            self.git(before)
-            self.run_steps(command)
-            self.git("git pack-refs --all")
-            refs = self.git(self.REFS).splitlines()
-            path = ".git/refs/heads/" + name
-            self.assertIn((path, "external"), self.left("--last"))
-            self.assertIn("%s is left as it is: an external program changed it since" % path, self.seen(12, "undo", "--last"))
-            self.assertIn("%s is left as it is: what it was is not known" % path, self.seen(8, "undo", "--step", "1", "--force"))
-            self.assertLessEqual(set(refs), set(self.git(self.REFS).splitlines()))
-            self.session.close()
-            self.setUp()
-
-    def test_a_branch_that_the_session_made_and_packed_or_that_a_person_removed(self):
-        for command, person, code in ("git branch new; git pack-refs --all", "true", 0), ("git branch new", "git pack-refs --all; git branch -D new", 1):
-            before = self.git(self.REFS)
-            self.run_steps(command)
-            self.git(person)
-            self.assertEqual(self.left("--all"), set())
-            self.seen(code, "undo", "--all")
-            self.assertEqual(self.git(self.REFS), before)
-            self.session.close()
-            self.setUp()
-
-    def test_git_is_not_merged_as_text(self):
-        self.run_steps("git pack-refs --all")
-        self.git("git branch another; git pack-refs --all")
-        self.assertIn((".git/packed-refs", "external"), self.left("--all", "--merge"))
 
 
 @unittest.skipUnless(shutil.which("git"), "needs git")

@@ -1,7 +1,6 @@
 """git's state that lies elsewhere, and what a person's git makes and removes there by itself."""
 import glob
 import os
-import re
 import shutil
 import signal
 import subprocess

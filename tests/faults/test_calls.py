@@ -136,16 +136,21 @@ class Calls(Failing):
             self.assertTrue(done.returncode in OWN_STATUSES and done.stderr, (about, done))
             return "refused"
         self.assertEqual(difference(bare[2], found), [], (about, done.stderr))
+        self.assertEqual(len(got), len(bare[1]), about)
         for at, (one, wanted) in enumerate(zip(got, bare[1])):
             if at != 1 or not one.startswith(NOTICE):
                 self.assertEqual(one, wanted, (about, COMMANDS[at], done.stderr))
         if done.returncode != 0:
             self.assertTrue(who == "program" and done.returncode in OWN_STATUSES and done.stderr, (about, done))
+        left = self.there()
         undone = self.seen("undo", "--all", "--session", "s")
+        there = self.there()
         if undone.returncode == 0:
-            self.assertEqual(self.there(), BEFORE, (about, undone, done.stderr))
+            self.assertEqual(there, BEFORE, (about, undone, done.stderr))
             return "undone"
-        self.assertTrue(undone.stderr or undone.stdout, about)
+        self.assertTrue(0 < undone.returncode < 125 and (undone.stderr or undone.stdout), (about, undone))
+        self.assertEqual([name for name, content in there.items() if content not in (BEFORE.get(name), left.get(name))], [], (about, undone))
+        self.assertLessEqual(BEFORE.keys() & left.keys(), there.keys(), (about, undone))
         return "not undone, and said"
 
     def test_interrupted_answers(self):

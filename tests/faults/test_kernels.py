@@ -7,14 +7,13 @@ each mechanism.
 import base64
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
 import unittest
 
-from driver import AGENT, BUILD, DEADLINE, DEMO, NOTICE, SEEN, SOURCE, Case, text_of
+from driver import BUILD, DEADLINE, DEMO, NOTICE, SEEN, SOURCE, Case, text_of
 from undoing import difference, tree
 
 BELOW = str(BUILD / "tests/programs/helpers/below_kernel")

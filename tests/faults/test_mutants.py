@@ -9,10 +9,11 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import time
 import unittest
 
-from mutants import EQUAL, NO_C, SURVIVES, Judge, mutants_of, mutated
+from mutants import EQUAL, NO_C, SANDBOX, SURVIVES, Judge, mutants_of, mutated
 
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
@@ -46,8 +47,10 @@ def sources(rooms):
 
 class Mutants(unittest.TestCase):
     def setUp(self):
-        if not shutil.which("bwrap"):
-            self.skipTest("no bubblewrap: a mutant is not run without it")
+        if not shutil.which("bwrap") or subprocess.run([*SANDBOX, "test", "-x", BUILD / "bin/seen"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no bubblewrap here, or it hides the build: a mutant is not run without it")
+        if not os.access(BUILD, os.W_OK):
+            self.skipTest("the build is another user's")
         if not (BUILD / "compile_commands.json").exists() or not shutil.which("ninja"):
             self.skipTest("the build has no commands to make mutants by")
         self.scratch = BUILD / "faults" / str(os.getpid())  # not below /tmp, which is another one in the sandbox

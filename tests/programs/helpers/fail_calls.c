@@ -38,7 +38,6 @@ static struct fault {
 /* A thread that is traced. */
 struct task {
 	pid_t thread;
-	bool is_new;       /* the stop that it starts with is to come */
 	bool is_program;   /* it runs PROGRAM */
 	bool is_known;     /* ... or not: its executable was read */
 	bool is_in_call;   /* the next stop is the call's end */
@@ -66,7 +65,7 @@ static struct task *task_of(pid_t thread)
 			vacant = &tasks[i];
 	}
 	CHECK(vacant);
-	*vacant = (struct task){ .thread = thread, .is_new = true };
+	*vacant = (struct task){ .thread = thread };
 	return vacant;
 }
 
@@ -237,7 +236,6 @@ static void go_on(pid_t thread, int status)
 	} else if (event) {
 		signal = 0;
 	}
-	task->is_new = false;
 	(void)ptrace(PTRACE_SYSCALL, thread, 0, signal);
 }
 
