@@ -180,6 +180,46 @@ static bool pages_are_said_to_be_there(void)
 	return is_said && !(is_there & 1);
 }
 
+/* Since when a process runs: field 22 of its stat. */
+static unsigned long long start_in(const char *path)
+{
+	char bytes[1024];
+	int fd = open(path, O_RDONLY);
+	ssize_t count = read(fd, bytes, sizeof(bytes) - 1);
+
+	CHECK(count > 0 && close(fd) == 0);
+	bytes[count] = '\0';
+	const char *at = strrchr(bytes, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	CHECK(at);
+	return strtoull(at, NULL, 10);
+}
+
+static bool child_starts_before_it_is_forked(void)
+{
+	unsigned long long own;
+	char path[64];
+	int ends[2];
+
+	CHECK(pipe(ends) == 0);
+	(void)usleep(100000); /* ten ticks */
+	pid_t child = fork_flushed();
+	if (child == 0) {
+		own = start_in("/proc/self/stat");
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)!write(ends[1], &own, sizeof(own));
+		for (;;)
+			(void)pause();
+	}
+	CHECK(read(ends[0], &own, sizeof(own)) == sizeof(own));
+	CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+	bool differs = own != start_in(path);
+	kill_child(child);
+	return differs;
+}
+
 static bool has_other_order(const char *first, const char *second)
 {
 	for (char **variable = environ; *variable; variable++) {
@@ -227,6 +267,8 @@ int main(int argc, char **argv)
 	fault("populate: madvise(2) says that it made pages, and made none",
 	      pages_are_said_to_be_there());
 	fault("peer: sock_diag(7) is missing", no_one_says_whose_socket());
+	fault("start: a forked process has its starter's start in /proc/self/stat",
+	      child_starts_before_it_is_forked());
 	fault("order: a program's environment has another order than it was given",
 	      environment_has_another_order());
 	if (!faults)
