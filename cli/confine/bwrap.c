@@ -77,6 +77,14 @@ static const char *unreadable_file(void)
 	return path[0] ? path : "/dev/null";
 }
 
+bool bwrap_has_covered(const struct confine_place *place)
+{
+	struct stat stat;
+
+	return lstat(unreadable_file(), &stat) == 0 && stat.st_dev == place->device &&
+	       stat.st_ino == place->inode;
+}
+
 static void append_place(struct line *line, const struct confine_place *place)
 {
 	bool is_device = strncmp(place->path, "/dev/", 5) == 0;

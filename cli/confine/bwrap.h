@@ -28,6 +28,10 @@ enum bwrap_state bwrap_try(char *ret_reason);
 /* bwrap_remedy(): what its user can do about a state that is not BWRAP_WORKS; static. */
 const char *bwrap_remedy(enum bwrap_state state);
 
+/* bwrap_has_covered(): is that what stands in the place of a protected file, in a run that this one is in?  It has
+ * nothing to keep. */
+bool bwrap_has_covered(const struct confine_place *place);
+
 /* bwrap_words(): the command line for a confinement.
  *
  * confinement: sorted by this.  command: ended by NULL, borrowed.  ret_arguments: a descriptor with the

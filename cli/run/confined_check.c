@@ -14,13 +14,15 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
+#include "cli/confine/bwrap.h"
 #include "cli/run/confined.h"
 
 /* ---- the list: a head, then "ACCESS DEVICE INODE PATH" of each, ended by NUL ---- */
 
 static bool is_listed(const struct confine_place *place)
 {
-	return place->access == CONFINE_UNREADABLE || place->access == CONFINE_CLOSED;
+	return (place->access == CONFINE_UNREADABLE || place->access == CONFINE_CLOSED) &&
+	       !bwrap_has_covered(place);
 }
 
 /* Of what is excepted in a protected directory, the answer is another one. */

@@ -254,11 +254,21 @@ class Together(Confined):
         done = self.seen("run", "--confine", "--", *inner)
         if not IS_ROOT and done.returncode == 0:
             self.assertEqual(done.stdout, b"started\n")
+            self.check_kept_in_a_confined_run()
             return
+        # What the outer run has put in the place of a protected file is no such file.
+        self.assertNotIn(b"is in reach", done.stderr)
         self.assertEqual((done.returncode, done.stdout), (125, b""))
         self.assertIn(b"; leave --confine out: the run that this one is in is confined already", done.stderr)
         self.assertIn(b"warn  confine: the run that this one is in is confined already", self.seen("run", "--confine", "--", SEEN, "doctor").stdout)
         self.seen("run", "--confine", "--", SEEN, "run", "--", "true", code=0)
+
+    def check_kept_in_a_confined_run(self):
+        """Also a file that is made in the outer one, which has nothing in its place."""
+        script = f'echo LATE > late.env; exec "{SEEN}" run --confine -- sh -c "cat .env late.env; echo end"'
+        done = self.seen("run", "--confine", "--", "sh", "-c", script, code=0)
+        self.assertEqual(done.stdout, b"end\n")
+        self.assertEqual(done.stderr.count(b"ermission denied"), 2, done.stderr)
 
     def test_summary(self):
         done = self.seen("run", "--confine", "--counts", "--no-network", "--", "true", code=0)
