@@ -108,6 +108,16 @@ class Ways(Case):
                         self.assertEqual(output, bare)
         self.assertEqual(self.session.read("d/secret"), self.secret)
 
+    def close_to_others(self, mode, directory_mode=0o755, owner=None):
+        os.chmod(self.session.directory, 0o755)
+        os.chmod(self.session.path("o"), 0o777)
+        os.chmod(self.session.workspace, 0o777)
+        if owner is not None:
+            for name in ("d", "d/secret"):
+                os.chown(self.session.path(name), owner, owner)
+        os.chmod(self.session.path("d/secret"), mode)
+        os.chmod(self.session.path("d"), directory_mode)
+
     def possible(self, prefix, ways):
         """Of these ways those that read it without seen on this machine."""
         return {key for key, way in WAYS if key in ways and b"SECRET" in self.bare(self.command(way, prefix))[0]}
@@ -124,9 +134,22 @@ class ByHand(Ways):
             self.skipTest("no such namespaces here")
         may = self.possible(self.PREFIX, {"directory_descriptor", "directory_descriptor_static"})
         self.try_ways(self.PREFIX, may=may, only=() if LONG else self.SHORT)
-        # What is not hidden is answered there: it is no sandbox that nothing is asked of.
-        self.assertEqual(self.seen(self.PREFIX + " cat o/f")[0], lines("o/f"))
-        self.assertTrue(self.seen(self.PREFIX + " cat o/f")[0].startswith(NOTICE))
+        self.check_answered(self.PREFIX)
+
+    @unittest.skipUnless(is_root, "for root: a file of another user")
+    def test_file_of_another_user(self):
+        """Root of such a namespace may not open it; the supervisor, which finds it, may."""
+        prefix = "unshare -Ur"
+        if self.bare(prefix + " true")[1]:
+            self.skipTest("no such namespaces here")
+        self.close_to_others(0o600, owner=NOBODY - 1)
+        self.try_ways(prefix, only=() if LONG else self.SHORT)
+        self.check_answered(prefix)
+
+    def check_answered(self, prefix):
+        """What is not hidden is answered there: it is no sandbox that nothing is asked of."""
+        self.assertEqual(self.seen(prefix + " cat o/f")[0], lines("o/f"))
+        self.assertTrue(self.seen(prefix + " cat o/f")[0].startswith(NOTICE))
 
 
 @unittest.skipUnless(LONG or VIA == "supervise", "short: by the supervisor alone")
@@ -183,16 +206,6 @@ class Rights(Ways):
             self.assertEqual(self.seen(command)[0], data)
         else:
             self.answered(command)
-
-    def close_to_others(self, mode, directory_mode=0o755, owner=None):
-        os.chmod(self.session.directory, 0o755)
-        os.chmod(self.session.path("o"), 0o777)
-        os.chmod(self.session.workspace, 0o777)
-        if owner is not None:
-            for name in ("d", "d/secret"):
-                os.chown(self.session.path(name), owner, owner)
-        os.chmod(self.session.path("d/secret"), mode)
-        os.chmod(self.session.path("d"), directory_mode)
 
     @unittest.skipUnless(is_root and SETPRIV, "for root: rights are dropped")
     def test_other_user(self):
