@@ -30,6 +30,13 @@ exec /bin/sh -c 'cat f > copy; exit 7'
 """
 
 
+def kill_if_there(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def state(pid):
     """Of a process, as in proc(5); "" when it has ended."""
     try:
@@ -384,7 +391,7 @@ class LeftBehind(Case):
     def stopped(self, name):
         """The daemon whose number is in a file, once it has stopped itself."""
         pid = self.pid_in(name)
-        self.addCleanup(lambda: state(pid) and os.kill(pid, signal.SIGKILL))
+        self.addCleanup(kill_if_there, pid)
         wait_until(lambda: state(pid) == "T")
         return pid
 
