@@ -341,7 +341,8 @@ static int judge(struct making *making, struct git_unit *unit, size_t index)
 		if (error < 0)
 			return error;
 	}
-	keep_above(making, change->path);
+	if (change->after.exists)
+		keep_above(making, change->path);
 	return 0;
 }
 

@@ -185,8 +185,28 @@ static bool have(struct git_objects *objects, const char *text, size_t length, s
 	       git_objects_have(objects, oid, *ret_bytes);
 }
 
+/* Does git not ask packed-refs for a ref, because its own file will be there and names an object that exists?  line: of an
+ * object, a space and the ref's name. */
+static bool is_overridden(const struct making *making, const struct git_unit *unit,
+			  struct git_objects *objects, const char *line, size_t length)
+{
+	char name[PATH_MAX], *text = NULL;
+	const char *from = memchr(line, ' ', length);
+	size_t size = 0, bytes = 0;
+
+	if (!from || snprintf(name, sizeof(name), "%.*s", (int)(line + length - from) - 1,
+			      from + 1) >= (int)sizeof(name))
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	bool is = git_unit_read(making, unit, GIT_WANTED, name, &text, &size) == 0 &&
+		  have(objects, text, size, &bytes) && bytes;
+	free(text);
+	return is;
+}
+
 /* Each line begins with an object; of a reflog, with two. */
-static bool has_lines(struct git_objects *objects, const char *text, size_t size, bool is_log)
+static bool has_lines(const struct making *making, const struct git_unit *unit,
+		      struct git_objects *objects, const char *text, size_t size, bool is_log)
 {
 	const char *end = text + size;
 	size_t bytes;
@@ -195,7 +215,8 @@ static bool has_lines(struct git_objects *objects, const char *text, size_t size
 		const char *line = text;
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 		text = next ? next + 1 : end;
-		if (!have(objects, line, (size_t)(text - line), &bytes))
+		if (!have(objects, line, (size_t)(text - line), &bytes) &&
+		    (is_log || !is_overridden(making, unit, objects, line, (size_t)(text - line))))
 			return false;
 		line += 2 * bytes + 1;
 		if (is_log && bytes && line < text &&
@@ -267,7 +288,7 @@ static unsigned fate_by_names(const struct making *making, const struct git_unit
 		has = has_entries(objects, text, size);
 		has_part = has_shared(making, unit, below, text, size);
 	} else {
-		has = has_lines(objects, text, size, is_stash);
+		has = has_lines(making, unit, objects, text, size, is_stash);
 	}
 	free(text);
 	return !has_part ? FATE_LEFT + SCHEDULE_NO_SHARED
@@ -330,16 +351,25 @@ static bool may_stay(const struct making *making, const struct git_unit *unit,
 		git_unit_is_packed(making, unit, GIT_WANTED, name));
 }
 
-/* A ref comes back where its object exists.  One that nothing else depends on is left by itself. */
+/* A ref comes back where its object exists; and one that goes does where that exists which git finds in packed-refs
+ * then.  One that nothing else depends on is left by itself. */
 static int judge_objects(struct making *making, struct git_unit *unit, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
 	const char *below = git_unit_below(unit, change->path);
-	struct git_objects *objects = git_unit_objects(making, unit);
+	unsigned char oid[GIT_OID_BYTES_MAX];
+	size_t bytes = !change->before.exists && names_objects(below)
+			       ? git_unit_value(making, unit, GIT_WANTED, below, oid)
+			       : 0;
 
+	if (!change->before.exists && !bytes)
+		return 0;
+	struct git_objects *objects = git_unit_objects(making, unit);
 	if (!objects)
 		return -ENOMEM;
-	unsigned fate = fate_by_names(making, unit, objects, change, below);
+	unsigned fate = !bytes ? fate_by_names(making, unit, objects, change, below)
+			: git_objects_have(objects, oid, bytes) ? FATE_OPEN
+								: FATE_LEFT + SCHEDULE_NO_OBJECTS;
 	if (fate != FATE_OPEN && may_stay(making, unit, change, below))
 		fate = FATE_LEFT + SCHEDULE_NO_OBJECT;
 	making->fates[index] = (unsigned char)fate;
@@ -430,8 +460,7 @@ int git_state_judge(struct making *making)
 	}
 	for (size_t i = 0; i < changes->count && error == 0; i++) {
 		struct git_unit *unit = git_unit_of(making, i);
-		if (unit && making->git->classes[i] == GIT_STATE && making->fates[i] == FATE_OPEN &&
-		    changes->changes[i].before.exists)
+		if (unit && making->git->classes[i] == GIT_STATE && making->fates[i] == FATE_OPEN)
 			error = judge_objects(making, unit, i);
 	}
 	return error;

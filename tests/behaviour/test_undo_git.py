@@ -374,6 +374,12 @@ class Unit(GitCase):
         self.seen(0, "undo", "--all")
         self.assertEqual(self.git("ls -a; ls .git; git status --porcelain"), before)
 
+    def test_a_directory_whose_repository_an_undo_took_back_goes_with_the_step_before(self):
+        self.run_steps("mkdir w; echo x > w/f", "cd w; git init -q n; cd n; echo x > x; git add x; git commit -qm x")
+        for words in ("undo", "--all"), ("redo",), ("undo", "--since", "2"), ("undo", "--all"):
+            self.seen(0, *words)
+        self.assertFalse(os.path.exists(self.session.path("w")))
+
 
 @unittest.skipUnless(shutil.which("git"), "needs git")
 @short_form_by("preload")
@@ -397,6 +403,24 @@ class Objects(GitCase):
         self.assertIn("refs/heads/side", before[0])
         self.assertIn("as a whole", self.seen(8, "undo", "--all"))
         self.assertEqual((self.git("git for-each-ref"), self.head()), before)
+
+    def test_a_packed_ref_whose_commit_is_gone_counts_where_git_asks_it(self):
+        """The branch's own file names another commit."""
+        self.run_steps("echo x > a; git commit -qam x", "git pack-refs --all", "git reset -q --hard HEAD~1")
+        after = self.git("git show-ref; git status --porcelain; cat .git/packed-refs")
+        self.git("git reflog expire --expire=now --all; git update-ref -d ORIG_HEAD; git prune --expire=now")
+        self.seen(0, "undo", "--all")
+        self.seen(0, "redo")
+        self.assertEqual(self.git("git show-ref; git status --porcelain; cat .git/packed-refs"), after)
+
+    def test_a_ref_stays_behind_which_a_packed_one_would_come_forth_whose_commit_is_gone(self):
+        self.git("git checkout -q --detach; git commit -q --allow-empty -m x; git branch topic; git checkout -q main; git pack-refs --all")
+        self.run_steps("git branch -f topic main")
+        before = self.git("git for-each-ref")
+        self.git("git reflog expire --expire=now --all; git prune --expire=now")
+        self.assertEqual(self.left("--last"), {(".git/refs/heads/topic", "object")})
+        self.seen(8, "undo", "--last")
+        self.assertEqual(self.git("git for-each-ref"), before)
 
     def test_a_stash_whose_commit_is_gone_keeps_all(self):
         self.git("echo stashed > a; git stash -q")

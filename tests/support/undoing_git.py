@@ -53,11 +53,11 @@ git init -q $OPTIONS . && echo /store.git >> $(git rev-parse --git-path info/exc
 git add -A && git commit -qm first && git checkout -q -b side && sed -i 's/line 2/side/' a && git commit -qam side && echo s > s && git add s && git commit -qm s &&
 git checkout -q main && sed -i 's/line 7/main/' a && git commit -qam main && git branch old HEAD~1 && git tag -m t t0 && echo stashed >> b && git stash -q
 """
-# What git reports about one worktree or repository.
+# What git reports about one worktree or repository.  Where an index is sparse, git ls-files alone would set the times of objects: a person's change.
 TELL = """
 for d in "$@"; do
 echo "= $d"; cd "$d" 2>&1 || continue
-git status; git show-ref --head -d; git ls-files -s
+git status; git show-ref --head -d; [ "$(git config index.sparse)" = true ] && git ls-files -s --sparse || git ls-files -s
 paths=$(git rev-parse --git-path logs/refs/stash --git-path worktrees --git-path config)
 { read -r stash; read -r worktrees; read -r config; } <<< "$paths"
 [ ! -e "$stash" ] || git stash list --format='%gd %H %s'; [ ! -e "$worktrees" ] || git worktree list --porcelain; echo "$(< "$config")"
