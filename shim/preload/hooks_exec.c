@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "shim/preload/call.h"
 #include "shim/preload/directory.h"
@@ -87,7 +89,9 @@ EXPORT int execveat(int directory, const char *path, char *const argv[], char *c
 {
 	ASK(directory, path, false)
 	PREPARE_EXEC(directory, path, false, argv, environment)
-	return failed(&launch, REAL(execveat)(directory, path, argv, changed, flags));
+	/* glibc has had it since 2.34: below an older one it is reached by syscall() alone */
+	return failed(&launch,
+		      (int)REAL(syscall)(SYS_execveat, directory, path, argv, changed, flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
