@@ -23,6 +23,7 @@ class Case(SessionTest):
         os.makedirs(self.directory)
         self.transcript = os.path.join(self.directory, "one.jsonl")
         self.append({"type": "user", "message": "before"}, MARK, {"type": "user"})
+        os.utime(self.transcript, (1, 1))  # long before the run
         self.config = os.path.join(self.session.directory, "seen.ini")
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("[notice]\nyield = never\n[processes]\nagents = fake_agent third_agent\n%s\n" % self.more)
