@@ -447,6 +447,17 @@ class FoundLater(unittest.TestCase):
         self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
         self.assertEqual(result.stderr, b"".join(b"seen: %s is left as it is: a later step changed it, too\n" % name for name in (b"a", b"b")))
 
+    def test_a_later_step_changed_by_a_third_name_what_was_written_by_a_new_one(self):
+        self.session.write("a", b"a")
+        os.link(self.session.path("a"), self.session.path("b"))
+        agent = self.session.agent()
+        agent.shell("ln a c; echo both >> c")
+        agent.shell("rm c; echo later > b")
+        agent.close()
+        after = tree(self.session.workspace)
+        result = self.seen("undo", "--step", "1")
+        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+
     def test_a_file_without_a_name_is_kept_no_more(self):
         """At each boundary it was, until its writer ended."""
         self.session.write("n", b"n")
