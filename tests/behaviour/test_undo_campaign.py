@@ -402,6 +402,13 @@ class FoundLater(unittest.TestCase):
         self.assertEqual(difference(expected, tree(self.session.workspace)), [], result.stderr)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
+    def assertLeft(self, *words):
+        """All of it is left, and listed."""
+        after = tree(self.session.workspace)
+        result = self.seen("undo", *words)
+        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+        return result
+
     def test_threads_that_write_and_rename_one_file(self):
         """A rename inspects the file, and its record comes behind those of a thread that wrote to it meanwhile.  Such a file comes back, or is left and listed."""
         for number in range(60):
@@ -430,9 +437,7 @@ class FoundLater(unittest.TestCase):
             self.assertEqual(self.seen(*words).returncode, 0)
         agent.shell("echo 2 >> a")
         agent.close()
-        after = tree(self.session.workspace)
-        result = self.seen("undo", "--step", "2", "--times")
-        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+        self.assertLeft("--step", "2", "--times")
 
     def test_a_file_is_left_by_all_its_names(self):
         """A later step gave it another name.  What came back by one name would be there by the one that is listed as left."""
@@ -442,9 +447,7 @@ class FoundLater(unittest.TestCase):
         agent.shell("ln -f a b; echo both >> b; chmod 600 a")
         agent.shell("ln b c")
         agent.close()
-        after = tree(self.session.workspace)
-        result = self.seen("undo", "--step", "1")
-        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+        result = self.assertLeft("--step", "1")
         self.assertEqual(result.stderr, b"".join(b"seen: %s is left as it is: a later step changed it, too\n" % name for name in (b"a", b"b")))
 
     def test_a_later_step_changed_by_a_third_name_what_was_written_by_a_new_one(self):
@@ -454,9 +457,7 @@ class FoundLater(unittest.TestCase):
         agent.shell("ln a c; echo both >> c")
         agent.shell("rm c; echo later > b")
         agent.close()
-        after = tree(self.session.workspace)
-        result = self.seen("undo", "--step", "1")
-        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+        self.assertLeft("--step", "1")
 
     def test_a_file_without_a_name_is_kept_no_more(self):
         """At each boundary it was, until its writer ended."""
