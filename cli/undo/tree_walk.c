@@ -317,10 +317,10 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 	if (error == 0 && written && node->state == TREE_INHERITS) {
 		/* What was written by the other name is written here. */
 		touch(walk, node, record);
-		node->conflict = node->conflict || inode->other;
+		node->inode = node->inode ? node->inode : inode; /* or one that a redo made */
+		node->conflict = node->conflict || inode->other || node->inode->other;
 		node->state = TREE_OBJECT;
 		node->object = inode->object;
-		node->inode = node->inode ? node->inode : inode;
 		node->bytes = node->bytes || inode->object->bytes == TREE_BYTES_RECORD;
 	}
 	return error;

@@ -459,6 +459,18 @@ class FoundLater(unittest.TestCase):
         agent.close()
         self.assertLeft("--step", "1")
 
+    def test_a_later_step_changed_by_a_third_name_what_a_redo_made_anew(self):
+        agent = self.session.agent()
+        agent.shell("echo a > a; ln a b")
+        agent.shell("ln a c; echo both >> c")
+        self.seen("undo", "--all")
+        self.seen("redo")
+        agent.shell("rm c; echo later > b")
+        agent.close()
+        after = tree(self.session.workspace)
+        result = self.seen("undo", "--step", "2")
+        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
+
     def test_a_file_without_a_name_is_kept_no_more(self):
         """At each boundary it was, until its writer ended."""
         self.session.write("n", b"n")
