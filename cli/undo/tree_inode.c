@@ -94,14 +94,28 @@ int tree_inode_note_change(struct tree_walk *walk, const struct tree_record *rec
 	return inode || !is_change(record) ? 0 : -ENOMEM;
 }
 
-bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_node *node,
-			   const struct tree_record *record)
+int tree_inode_note_anew(struct tree_walk *walk, const struct tree_record *record)
+{
+	bool is_taken = record->operation && !record->failed &&
+			(record->kind == PACK_REMOVED || record->kind == PACK_REPLACED);
+	struct tree_node *node = is_taken ? tree_names_find(&walk->names, record->path) : NULL;
+
+	if (!node || !node->anew)
+		return 0;
+	struct tree_inode *inode = tree_inode_get(walk, &record->before);
+	if (!inode)
+		return -ENOMEM;
+	inode->other = inode->other || node->anew->other;
+	node->anew = NULL;
+	return 0;
+}
+
+bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_record *record)
 {
 	bool has_names = record->before.nlink > 1 && !S_ISDIR(record->before.mode);
 
 	if (!walk->has_other || !has_names || !is_change(record))
 		return false;
 	const struct tree_inode *inode = tree_inode_find(walk, &record->before);
-	return (inode && inode->other) ||
-	       (node->state == TREE_INHERITS && node->inode && node->inode->other);
+	return inode && inode->other;
 }

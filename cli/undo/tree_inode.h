@@ -17,10 +17,12 @@ struct tree_inode *tree_inode_new(struct tree_walk *walk, const struct pack_stat
 /* Names of one file share its content and metadata.
  *
  * tree_inode_note_change(): a later record that is not selected may have changed a file by one of them.  Returns 0 or
- * -ENOMEM.  tree_inode_is_changed(): did one change a file with several names that this record changes, too?  node: of its
- * name; an undo or redo that is passed may have made another file there, with the same names. */
+ * -ENOMEM.  tree_inode_is_changed(): did one change a file with several names that this record changes, too?
+ *
+ * tree_inode_note_anew(): a file that an undo or redo took away, as this record that is passed tells, and what one made
+ * anew by its name later, are one file in this.  Returns 0 or -ENOMEM. */
 int tree_inode_note_change(struct tree_walk *walk, const struct tree_record *record);
-bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_node *node,
-			   const struct tree_record *record);
+int tree_inode_note_anew(struct tree_walk *walk, const struct tree_record *record);
+bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_record *record);
 
 #endif

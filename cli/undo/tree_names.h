@@ -71,6 +71,8 @@ struct tree_node {
 	const char *current_path; /* CURRENT_AT */
 	struct tree_object *object;
 	struct tree_inode *inode; /* that the session left at `current`; NULL: not known */
+	struct tree_inode *
+		anew; /* that an undo or redo made here, as records that were passed tell; NULL: none */
 	int64_t after_ns; /* ctime of the AFTER record that `inode` is from; 0: another one */
 	/* What the next later record found by this name, if it is of this count of walk.moves. */
 	const struct pack_state *found;

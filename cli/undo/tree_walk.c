@@ -86,7 +86,7 @@ static void touch(struct tree_walk *walk, struct tree_node *node, const struct t
 		node->process = record->process;
 	}
 	node->crosses = node->crosses || node->external;
-	node->conflict = node->conflict || tree_inode_is_changed(walk, node, record);
+	node->conflict = node->conflict || tree_inode_is_changed(walk, record);
 	for (const struct tree_node *at = walk->has_other ? node : NULL; at; at = at->parent)
 		node->conflict = node->conflict || at->other;
 }
@@ -291,10 +291,12 @@ static struct tree_inode *note_linked(struct tree_walk *walk, const struct tree_
 
 	if (!inode)
 		return NULL;
-	if (record->operation) /* an undo may have linked what an external program had edited by then */
+	if (record->operation) { /* an undo may have linked what an external program had edited by then */
 		inode->is_linked = true;
-	else
+		made->anew = inode;
+	} else {
 		note_left(inode, &record->before, false);
+	}
 	if (!made->inode && made->state == TREE_INHERITS)
 		made->inode = inode;
 	return inode;
@@ -317,10 +319,10 @@ static int back_linked(struct tree_walk *walk, struct tree_node *node,
 	if (error == 0 && written && node->state == TREE_INHERITS) {
 		/* What was written by the other name is written here. */
 		touch(walk, node, record);
-		node->inode = node->inode ? node->inode : inode; /* or one that a redo made */
-		node->conflict = node->conflict || inode->other || node->inode->other;
+		node->conflict = node->conflict || inode->other;
 		node->state = TREE_OBJECT;
 		node->object = inode->object;
+		node->inode = node->inode ? node->inode : inode;
 		node->bytes = node->bytes || inode->object->bytes == TREE_BYTES_RECORD;
 	}
 	return error;
@@ -443,6 +445,7 @@ static int note_after(struct tree_walk *walk, const struct tree_record *record)
 	else
 		note_left(inode, &record->before, true);
 	note_left_content(inode, record);
+	node->anew = record->operation ? inode : node->anew;
 	node->boundary = record->boundary;
 	/* Of two that had a file of this name open at once, one may have inspected another one earlier. */
 	if (node->state == TREE_INHERITS &&
@@ -555,6 +558,8 @@ static int pass(struct tree_walk *walk, const struct tree_record *record, bool c
 		return note_after(walk, record);
 	if (record->kind == PACK_LINKED && record->operation && !record->failed &&
 	    !note_linked(walk, record))
+		return -ENOMEM;
+	if (tree_inode_note_anew(walk, record) < 0)
 		return -ENOMEM;
 	if (!conflicts || record->failed)
 		return 0;

@@ -461,11 +461,12 @@ class FoundLater(unittest.TestCase):
 
     def test_a_later_step_changed_by_a_third_name_what_a_redo_made_anew(self):
         agent = self.session.agent()
-        agent.shell("echo a > a; ln a b")
-        agent.shell("ln a c; echo both >> c")
-        self.seen("undo", "--all")
-        self.seen("redo")
-        agent.shell("rm c; echo later > b")
+        agent.shell("echo a > a; ln a b; echo d > d; ln d e")
+        agent.shell("ln a c; echo both >> c; echo once > d")
+        for _ in range(2):
+            self.seen("undo", "--all")
+            self.seen("redo")
+            agent.shell("rm -f c; echo later > b; ln -f d f; echo later > f")
         agent.close()
         after = tree(self.session.workspace)
         result = self.seen("undo", "--step", "2")
