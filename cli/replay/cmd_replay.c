@@ -375,9 +375,12 @@ static int show(const struct config *config, const struct replay *replay,
 		replay_add(&total, &files[i].sums);
 		foreign += is_foreign(&files[i]);
 	}
-	if (foreign)
-		message("%zu file%s that %s none of these formats: passed over", foreign,
-			text_plural(foreign), foreign == 1 ? "has" : "have");
+	if (foreign) {
+		char formats[TRANSCRIPT_FORMATS_BYTES];
+		transcript_formats(formats, sizeof(formats));
+		message("%zu file%s that %s none of these formats (%s): passed over", foreign,
+			text_plural(foreign), foreign == 1 ? "has" : "have", formats);
+	}
 	if (json) {
 		json_t *document = json_object(), *array = json_array();
 		for (size_t i = 0; i < count; i++)

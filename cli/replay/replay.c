@@ -225,14 +225,16 @@ static int forget(struct replay *replay, struct session *session, const struct c
 		replay->sums->compactions++;
 	for (size_t i = 0; i < session->scopes.capacity; i++) {
 		struct scope *scope = session->scopes.slots[i].value;
-		if (scope && (!call->scope || scope->id == call->scope) && !call->path)
+		/* What a hook gave is of no scope that the journal names: it may be the one that is meant. */
+		bool is_meant = scope && (!call->scope || !scope->id || scope->id == call->scope);
+		if (is_meant && !call->path)
 			scope->epoch++;
 	}
 	replay_hooks_forget(session, call->scope, call->directory, call->path);
 	struct file *file = call->path ? memory_file(session, call->directory, call->path, false)
 				       : NULL;
 	for (struct record *record = file ? file->records : NULL; record; record = record->next)
-		if (!call->scope || record->scope_id == call->scope)
+		if (!call->scope || !record->scope_id || record->scope_id == call->scope)
 			memory_forget(record);
 	return 0;
 }

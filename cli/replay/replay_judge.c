@@ -161,10 +161,14 @@ static void report(const struct replay *replay, const char *category, const char
 static int answer_before(struct session *session, const struct scope *scope, uint64_t answer_key,
 			 enum replay_category *ret_category)
 {
-	/* A key for each of: to this scope in this epoch; to it at all; to anybody. */
-	const uint64_t keys[3] = { memory_mix(scope->id, scope->epoch, answer_key),
-				   memory_mix(scope->id, 0, answer_key),
-				   memory_mix(0, 0, answer_key) };
+	/* A key for each of: to this scope in this epoch; to it at all; to anybody.  Scopes and epochs
+	 * may be 0. */
+	enum { TO_ANYBODY = 1, TO_SCOPE, IN_EPOCH };
+	const uint64_t keys[3] = {
+		memory_mix(scope->id, scope->epoch, memory_mix(IN_EPOCH, 0, answer_key)),
+		memory_mix(scope->id, 0, memory_mix(TO_SCOPE, 0, answer_key)),
+		memory_mix(0, 0, memory_mix(TO_ANYBODY, 0, answer_key)),
+	};
 	static const enum replay_category MEANS[3] = { REPLAY_IDENTICAL, REPLAY_COMPACTED,
 						       REPLAY_OTHER_SCOPE };
 

@@ -40,8 +40,8 @@ enum transcript_format transcript_format_named(const char *word)
 
 /* What an object at the beginning of a file shows of itself. */
 struct sight {
-	bool of_claude, has_payload, has_cwd, has_type, has_role, has_action, has_observation,
-		has_messages, has_history, has_trajectory;
+	bool of_claude, has_session, has_payload, has_cwd, has_type, has_role, has_action,
+		has_observation, has_messages, has_history, has_trajectory;
 	char type[32];
 	enum transcript_format of_list; /* of the parts of its "trajectory" or "history" */
 };
@@ -50,6 +50,9 @@ static enum transcript_format format_of_sight(const struct sight *sight)
 {
 	if (sight->of_claude || strcmp(sight->type, "file-history-snapshot") == 0)
 		return TRANSCRIPT_CLAUDE;
+	/* gemini's chats, and cline's: the latter hold more of an output than the model was given. */
+	if (sight->has_session)
+		return TRANSCRIPT_UNKNOWN;
 	if (sight->has_type && sight->has_payload)
 		return TRANSCRIPT_CODEX;
 	if (strcmp(sight->type, "session") == 0 && sight->has_cwd)
@@ -120,8 +123,8 @@ static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_s
 			sight.has_history = sight.has_history || is_history;
 			sight.has_trajectory = sight.has_trajectory || !is_history;
 		} else {
-			sight.of_claude = sight.of_claude || strcmp(key, "sessionId") == 0 ||
-					  strcmp(key, "parentUuid") == 0 ||
+			sight.has_session = sight.has_session || strcmp(key, "sessionId") == 0;
+			sight.of_claude = sight.of_claude || strcmp(key, "parentUuid") == 0 ||
 					  strcmp(key, "leafUuid") == 0;
 			sight.has_payload = sight.has_payload || strcmp(key, "payload") == 0;
 			sight.has_cwd = sight.has_cwd || strcmp(key, "cwd") == 0;
@@ -134,6 +137,7 @@ static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_s
 		}
 		if (error < 0)
 			return error;
+		sight.of_claude = sight.of_claude || (sight.has_session && sight.has_type);
 		/* Once it is plain, the rest need not be read; a part is returned with its rest. */
 		if (sight.of_list || (depth == 0 && (sight.of_claude || sight.has_messages)))
 			break;
@@ -200,7 +204,7 @@ static bool is_empty(struct json_walk *walk)
 	return json_walk_peek(walk) == EOF;
 }
 
-static void list_formats(char *text, size_t capacity)
+void transcript_formats(char *text, size_t capacity)
 {
 	size_t used = 0;
 
@@ -247,7 +251,7 @@ int transcript_read(const char *path, enum transcript_format format, const struc
 					 .data = data,
 					 .result = ret_result,
 					 .file_id = transcript_hash(path, 0) };
-	char formats[128];
+	char formats[TRANSCRIPT_FORMATS_BYTES];
 
 	*ret_result = (struct transcript_result){ .format = format };
 	int error = json_walk_open(&transcript.walk, path);
@@ -263,7 +267,7 @@ int transcript_read(const char *path, enum transcript_format format, const struc
 			       "only a file's format can be detected; give it: --format FORMAT");
 	} else if (error == 0 && ret_result->format == TRANSCRIPT_UNKNOWN) {
 		bool empty = is_empty(&transcript.walk);
-		list_formats(formats, sizeof(formats));
+		transcript_formats(formats, sizeof(formats));
 		(void)snprintf(
 			ret_result->error, sizeof(ret_result->error),
 			empty ? "it is empty"

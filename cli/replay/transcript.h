@@ -120,4 +120,8 @@ int transcript_read(const char *path, enum transcript_format format, const struc
 const char *transcript_format_name(enum transcript_format format);
 enum transcript_format transcript_format_named(const char *word);
 
+enum { TRANSCRIPT_FORMATS_BYTES = 128 };
+/* The names of all formats, with commas between them. */
+void transcript_formats(char *text, size_t capacity);
+
 #endif

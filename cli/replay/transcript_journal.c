@@ -64,6 +64,10 @@ static int report(struct journal_reader *reader, const struct event *event)
 		call.kind = CALL_WROTE;
 		call.output_bytes = written(reader, event);
 		break;
+	case JOURNAL_YIELDED:
+		if (event->process) /* a viewer's: what it gave is an event of its own */
+			return 0;
+		__attribute__((fallthrough));
 	case JOURNAL_GIVEN:
 		call.kind = CALL_GIVEN;
 		call.version = event->entry->details.after;

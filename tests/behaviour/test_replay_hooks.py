@@ -119,6 +119,27 @@ class Found(Replay):
         (self.top / "mine/a/b/x.log").write_text(Claude(session="y").read("/work/w/f", TEXT).text())
         self.assertEqual(len(self.json("replay")["sessions"]), 2)
 
+    def test_what_is_not_read(self):
+        """Transcripts that have the name of a session in them, as Claude Code's have: none of the formats, not ones without outputs."""
+        chats = self.home / ".gemini/tmp/project/chats"
+        chats.mkdir(parents=True)
+        lines = [{"sessionId": "s", "projectHash": "h", "startTime": "2026-11-27T00:52:53.091Z", "kind": "main"},
+                 {"$set": {"messages": [{"id": "1", "type": "user", "content": [{"text": "do it"}]}]}},
+                 {"id": "2", "type": "gemini", "content": "", "toolCalls": [{"id": "3", "name": "read_file", "args": {"file_path": "f"}, "status": "success", "result": [
+                     {"functionResponse": {"id": "3", "name": "read_file", "response": {"output": TEXT}}}]}]}]
+        (chats / "session-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        document = {"version": 1, "agent": "lead", "sessionId": "s", "messages": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "read_files", "input": {"files": [{"path": "f"}]}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"query": "f", "result": TEXT}]}]}]}
+        (self.top / "s.messages.json").write_text(json.dumps(document, indent=2))
+        done = self.seen("replay", code=0)
+        self.assertEqual(done.stdout, b"")
+        self.assertRegex(done.stderr, rb"1 file that has none of these formats \(claude, .*\): passed over")
+        for path in (chats / "session-1.jsonl", self.top / "s.messages.json"):
+            error = self.seen("replay", str(path), code=8).stderr
+            self.assertIn(b"no transcript that is known here", error)
+            self.assertNotIn(b"is not JSON", error)
+
     def test_sums_of_sessions_are_the_total(self):
         for i in range(12):  # more than are remembered at a time
             session = Claude(session=f"s{i}")
@@ -192,6 +213,18 @@ for step in steps:
             self.assertEqual((hooks["whole"]["answered"], hooks["lines"]["answered"], hooks["edited"]["answered"]),
                              (real.count("notice"), real.count("lines"), real.count("diff")), seed)
             self.assertGreater(min(real.count(word) for word in ("notice", "lines", "diff", "same")), 2)
+
+    def test_the_journal_of_such_a_session(self):
+        """Which files the hooks gave whole, and which of them again: here the model asked again, and the conversation was cut."""
+        answers = self.play('''
+write("a", 50); write("b", 60)
+reads("a"); reads("b"); reads("a"); reads("a")
+forget("PreCompact"); reads("b")
+''')
+        self.assertEqual(answers, ["same", "same", "notice", "same", "same"])
+        file = self.json("replay", "--session", "s")["files"][0]
+        self.assertEqual((file["reads"]["count"], file["reads_again"]["count"]), (4, 2))
+        self.assert_categories(file, identical=1, after_compaction=1)
 
     def text(self, lines):
         return "".join(f"a line with some words and the number {line}\n" for line in lines)
