@@ -61,6 +61,17 @@ static size_t utf8_sequence(const unsigned char *text, size_t size_bytes, uint32
 	return length;
 }
 
+/* Are eight bytes all printable ASCII?  The highest bit of a byte is set where it is less than a space or
+ * more than a tilde; a carry from another byte comes from one that is. */
+static bool is_plain(const unsigned char *bytes)
+{
+	const uint64_t ONES = UINT64_C(0x0101010101010101);
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return !(((word - 0x20 * ONES) | (word + ONES) | word) & (0x80 * ONES));
+}
+
 const char *ini_text_check(const char *text, size_t size_bytes, int allow_space)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
@@ -68,6 +79,9 @@ const char *ini_text_check(const char *text, size_t size_bytes, int allow_space)
 	for (size_t i = 0, length = 0; i < size_bytes; i += length) {
 		uint32_t code = 0;
 
+		length = 8;
+		if (size_bytes - i >= length && is_plain(bytes + i))
+			continue;
 		length = 1;
 		if (bytes[i] >= 0x20 && bytes[i] < 0x7f)
 			continue;

@@ -417,8 +417,15 @@ int config_load(struct config *config, const struct config_request *request,
 	static const struct config_request nothing = { 0 };
 	struct config *draft = NULL;
 
-	/* from the built-in values on: what an earlier load read is not read twice */
-	if ((config->is_built_in ? config_copy(config, &draft) : config_new(&draft)) < 0)
+	/* Nothing but what config_new() gave it: that can be had again, and is not copied. */
+	if (config->is_built_in) {
+		config->is_built_in = false;
+		int error = load_all(config, request ? request : &nothing, ret_error);
+		if (error < 0 && config_new(&draft) == 0)
+			config_replace(config, draft);
+		return error;
+	}
+	if (config_new(&draft) < 0)
 		return config_no_memory(ret_error);
 	draft->is_built_in = false;
 	int error = load_all(draft, request ? request : &nothing, ret_error);

@@ -26,7 +26,7 @@ void config_request_done(struct config_request *request);
 /* config_load(): reads every source, in order, and finds the workspace.
  *
  * request: what to read beside the fixed places; NULL: nothing.  The config is changed only on
- * success.  A file that does not exist is passed over, except request->file.
+ * success; but without memory for the built-in values, which were there before, it is to be freed.  A file that does not exist is passed over, except request->file.
  *
  * Errors: -EINVAL a value, name, line or variable is wrong; -ENOENT request->file, or the directory
  * that paths.workspace names, does not exist; -ENOMEM; another errno when a file or directory

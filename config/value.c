@@ -109,11 +109,18 @@ bool config_words_have(const char *words, const char *word)
 
 char *config_joined(const char *left, const char *between, const char *right)
 {
-	char *text = NULL;
-
 	if (left[0] == '\0' || right[0] == '\0')
 		between = "";
-	return asprintf(&text, "%s%s%s", left, between, right) < 0 ? NULL : text;
+	size_t left_bytes = strlen(left), between_bytes = strlen(between);
+	size_t right_bytes = strlen(right);
+	char *text = malloc(left_bytes + between_bytes + right_bytes + 1);
+
+	if (!text)
+		return NULL;
+	memcpy(text, left, left_bytes);
+	memcpy(text + left_bytes, between, between_bytes);
+	memcpy(text + left_bytes + between_bytes, right, right_bytes + 1);
+	return text;
 }
 
 static bool has_word(const struct config_value *value, const char *word, const char *uncounted)

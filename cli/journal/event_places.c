@@ -25,8 +25,8 @@ static bool read_entrance(struct event_places *places, uint64_t number, uint64_t
 	       !(record->marks & JOURNAL_PATTERN);
 }
 
-const char *event_directory_resolve(struct event_places *places, int fd, uint64_t number,
-				    uint64_t below, char *ret_path)
+static const char *resolve(struct event_places *places, int fd, uint64_t number, uint64_t below,
+			   char *ret_path)
 {
 	char joined[EVENT_PATH_BYTES]; /* filled from its end */
 	size_t at = sizeof(joined) - 1;
@@ -57,6 +57,23 @@ const char *event_directory_resolve(struct event_places *places, int fd, uint64_
 		number = entry.record.directory;
 	}
 	return NULL;
+}
+
+const char *event_directory_resolve(struct event_places *places, int fd, uint64_t number,
+				    uint64_t below, char *ret_path)
+{
+	/* Most events are relative to where their process is, which a text tells. */
+	if (fd != AT_FDCWD || number == 0 || number > UINT32_MAX)
+		return resolve(places, fd, number, below, ret_path);
+	if (number == places->last_number)
+		return memcpy(ret_path, places->last_path, places->last_length + 1);
+	const char *path = resolve(places, fd, number, below, ret_path);
+	if (path) {
+		places->last_number = (uint32_t)number;
+		places->last_length = strlen(path);
+		memcpy(places->last_path, path, places->last_length + 1);
+	}
+	return path;
 }
 
 struct event_vforked *event_vforked_find(struct event_places *places, const struct event *event)

@@ -33,6 +33,10 @@ struct event_places {
 	struct event_processes *processes;               /* borrowed */
 	struct event_vforked vforked[EVENT_VFORKED_MAX]; /* oldest first */
 	size_t vforked_count;
+	/* The last directory that a text names, and where that is. */
+	uint32_t last_number; /* 0: none */
+	size_t last_length;
+	char last_path[EVENT_PATH_BYTES];
 };
 
 /* event_directory_resolve(): the absolute path of a directory as a record tells it, that stands

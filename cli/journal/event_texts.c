@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+_Static_assert((int)EVENT_TEXT_BYTES < (int)JOURNAL_TEXT_BYTES_MAX, "a copy has room for it");
+
 const char *event_text_bytes(struct event_texts *texts, uint32_t number, size_t *ret_size_bytes)
 {
 	struct event_text *text = &texts->kept[number % EVENT_TEXTS];
@@ -25,7 +27,8 @@ const char *event_text_bytes(struct event_texts *texts, uint32_t number, size_t 
 	text->number = number;
 	text->length = EVENT_TEXT_BYTES + 1;
 	if (*ret_size_bytes <= EVENT_TEXT_BYTES) {
-		text->length = (uint16_t)*ret_size_bytes;
+		text->length = (uint8_t)*ret_size_bytes;
+		text->is_name = !memchr(bytes, '\0', *ret_size_bytes);
 		memcpy(text->bytes, bytes, *ret_size_bytes);
 	}
 	return bytes;
@@ -33,8 +36,14 @@ const char *event_text_bytes(struct event_texts *texts, uint32_t number, size_t 
 
 const char *event_name_bytes(struct event_texts *texts, uint32_t number, size_t *ret_length)
 {
+	const struct event_text *text = &texts->kept[number % EVENT_TEXTS];
 	const char *bytes = event_text_bytes(texts, number, ret_length);
-	return bytes && !memchr(bytes, '\0', *ret_length) ? bytes : NULL;
+
+	if (!bytes)
+		return NULL;
+	bool is_name = text->length <= EVENT_TEXT_BYTES ? text->is_name
+							: !memchr(bytes, '\0', *ret_length);
+	return is_name ? bytes : NULL;
 }
 
 const char *event_text_copy(const char *bytes, size_t length, char *ret_text)
@@ -50,5 +59,11 @@ const char *event_name_copy(struct event_texts *texts, uint32_t number, char *re
 {
 	size_t length = 0;
 	const char *bytes = event_name_bytes(texts, number, &length);
-	return event_text_copy(bytes, length, ret_text);
+
+	if (!bytes || length > EVENT_TEXT_BYTES)
+		return event_text_copy(bytes, length, ret_text);
+	/* All that is kept of it, so many bytes that a compiler copies them by a few instructions. */
+	memcpy(ret_text, texts->kept[number % EVENT_TEXTS].bytes, EVENT_TEXT_BYTES);
+	ret_text[length] = '\0';
+	return ret_text;
 }

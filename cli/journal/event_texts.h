@@ -5,6 +5,7 @@
 #ifndef SEEN_CLI_EVENT_TEXTS_H
 #define SEEN_CLI_EVENT_TEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,8 @@ enum {
 
 struct event_text {
 	uint32_t number; /* 0: none */
-	uint16_t length; /* EVENT_TEXT_BYTES + 1: it is longer, and its check holds */
+	uint8_t length;  /* EVENT_TEXT_BYTES + 1: it is longer, and its check holds */
+	bool is_name;    /* kept, and without a NUL */
 	char bytes[EVENT_TEXT_BYTES];
 };
 

@@ -43,6 +43,7 @@ struct events {
 	struct journal_entry entry;
 	char workspace[JOURNAL_TEXT_BYTES_MAX + 1];
 	char executable[JOURNAL_TEXT_BYTES_MAX + 1];
+	uint32_t executable_number; /* of the text that it holds; 0: none */
 	char given[JOURNAL_TEXT_BYTES_MAX + 1];
 	char directory[EVENT_PATH_BYTES];
 	char resolved[EVENT_PATH_BYTES];
@@ -169,6 +170,18 @@ static enum source source_of(const struct events *events, const struct event_pro
 	return is_change ? source_of_caller(events, process, event) : SOURCE_NONE;
 }
 
+/* The program that a process runs: often that of the event before. */
+static const char *executable_of(struct events *events, const struct event_process *process)
+{
+	uint32_t number = process->executable;
+
+	if (number && number == events->executable_number)
+		return events->executable;
+	const char *name = event_name_copy(&events->texts, number, events->executable);
+	events->executable_number = name ? number : 0;
+	return name;
+}
+
 /* ---- what an event changes in what is known ---- */
 
 /* Where a process is. */
@@ -253,8 +266,7 @@ static void complete(struct events *events, struct event *event)
 		event->role = process->role;
 		event->scope_id = process->scope_id;
 		event->epoch = process->epoch;
-		event->executable = event_name_copy(&events->texts, process->executable,
-						    events->executable);
+		event->executable = executable_of(events, process);
 	} else if (!begins) {
 		event->process = 0;
 	}

@@ -142,18 +142,19 @@ static struct change change_of(struct report_gather *gather, const struct event 
 	return change;
 }
 
+/* An event's: what is counted by ones is far from the largest number. */
 static void add_work(struct report_work *sum, const struct report_work *work)
 {
-	report_add(&sum->opens_read, work->opens_read);
-	report_add(&sum->opens_write, work->opens_write);
+	sum->opens_read += work->opens_read;
+	sum->opens_write += work->opens_write;
+	sum->listings += work->listings;
+	sum->changes += work->changes;
+	sum->maps += work->maps;
+	sum->notices += work->notices;
+	sum->failed += work->failed;
 	report_add(&sum->bytes_read, work->bytes_read);
 	report_add(&sum->bytes_written, work->bytes_written);
-	report_add(&sum->listings, work->listings);
-	report_add(&sum->changes, work->changes);
-	report_add(&sum->maps, work->maps);
-	report_add(&sum->notices, work->notices);
 	report_add(&sum->bytes_saved, work->bytes_saved);
-	report_add(&sum->failed, work->failed);
 	sum->read_more = sum->read_more || work->read_more;
 	sum->written_more = sum->written_more || work->written_more;
 }
@@ -314,10 +315,40 @@ static void add_up(struct report *report, const struct events_counts *counts)
 	report->coverage.damaged = counts->damaged;
 }
 
+/* Where a journal's undo records lie: beside it.  NULL: the path is too long. */
+static const char *undo_of(const char *journal, char *ret_path)
+{
+	const char *slash = strrchr(journal, '/');
+	int length = snprintf(ret_path, PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - journal) : 0,
+			      journal, PACK_DIRECTORY);
+	return length < PATH_MAX ? ret_path : NULL;
+}
+
+/* The events, each read once for all that is reported.  undo: NULL: without its steps. */
+static int read_events(struct report_gather *gather, struct events *events, const char *path,
+		       const char *undo)
+{
+	struct steps *steps = &gather->report->steps;
+	struct event event;
+	int error = undo ? steps_start(steps) : 0;
+
+	for (enum events_found found;
+	     error == 0 && (found = events_next(events, &event)) != EVENTS_END;) {
+		if (found == EVENTS_UNDONE) {
+			events_pass(events);
+			continue;
+		}
+		add(gather, &event);
+		if (undo)
+			steps_add(steps, &event);
+	}
+	return error == 0 && undo ? steps_finish(steps, events, path, undo) : error;
+}
+
 static int read_journal(struct report_gather *gather, const char *path)
 {
+	char undo[PATH_MAX];
 	struct events *events;
-	struct event event;
 	int error = events_open(path, false, &events);
 
 	if (error < 0)
@@ -325,12 +356,9 @@ static int read_journal(struct report_gather *gather, const char *path)
 	error = read_names(gather->report, events);
 	if (error == 0)
 		error = report_rows_init(gather);
-	for (enum events_found found;
-	     error == 0 && (found = events_next(events, &event)) != EVENTS_END;)
-		if (found == EVENTS_UNDONE)
-			events_pass(events);
-		else
-			add(gather, &event);
+	if (error == 0)
+		error = read_events(gather, events, path,
+				    gather->report->workspace ? undo_of(path, undo) : NULL);
 	struct events_counts counts = events_counts(events);
 	gather->report->end = events_position(events);
 	add_up(gather->report, &counts);
@@ -353,20 +381,15 @@ static void verify(struct report *report, const char *journal)
 		report->verify_error = verified_compare(verified, NULL, &path);
 }
 
-/* What its steps changed: the undo records lie beside the journal. */
+/* What its steps changed. */
 static int add_story(struct report *report, const char *journal)
 {
 	char undo[PATH_MAX];
-	const char *slash = strrchr(journal, '/');
 
-	if (!report->workspace ||
-	    snprintf(undo, sizeof(undo), "%.*s%s", slash ? (int)(slash + 1 - journal) : 0, journal,
-		     PACK_DIRECTORY) >= (int)sizeof(undo))
+	if (!report->steps.table)
 		return 0;
-	int error = steps_read(journal, undo, &report->steps);
-	if (error < 0)
-		return error;
-	error = story_make(&report->steps, undo, report->workspace, NULL, 0, &report->story);
+	int error = story_make(&report->steps, undo_of(journal, undo), report->workspace, NULL, 0,
+			       &report->story);
 	/* Records of another user are not believed; the rest of the report is. */
 	return error == -ENOMEM ? error : 0;
 }

@@ -33,7 +33,8 @@ struct gap {
 
 struct step_table {
 	struct step_processes processes;
-	struct edge *edges; /* by run and time */
+	struct step_processes_reading *reading; /* NULL: all events are added */
+	struct edge *edges;                     /* by run and time */
 	size_t edge_count;
 	struct gap *gaps; /* by edge and run */
 	size_t gap_count;
@@ -455,23 +456,62 @@ static int derive(struct steps *steps, const char *path)
 	return error;
 }
 
-int steps_read(const char *journal, const char *undo, struct steps *ret_steps)
+int steps_start(struct steps *ret_steps)
 {
 	*ret_steps = (struct steps){ .steps = NULL };
 	ret_steps->table = calloc(1, sizeof(*ret_steps->table));
-	if (!ret_steps->table)
-		return -ENOMEM;
-	if (!journal)
-		return 0;
-	struct step_processes *processes = &ret_steps->table->processes;
-	int error = step_processes_read(journal, STEP_PROCESSES_MAX, processes);
-	ret_steps->processes_left_out = processes->left_out;
-	ret_steps->lost_records = processes->lost_records;
-	ret_steps->has_journal = error == 0;
+	return ret_steps->table
+		       ? step_processes_start(STEP_PROCESSES_MAX, &ret_steps->table->processes,
+					      &ret_steps->table->reading)
+		       : -ENOMEM;
+}
+
+void steps_add(struct steps *steps, const struct event *event)
+{
+	step_processes_add(steps->table->reading, event);
+}
+
+int steps_finish(struct steps *steps, const struct events *events, const char *journal,
+		 const char *undo)
+{
+	struct step_processes *processes = &steps->table->processes;
+	int error = step_processes_finish(steps->table->reading, events);
+
+	steps->table->reading = NULL;
+	steps->processes_left_out = processes->left_out;
+	steps->lost_records = processes->lost_records;
+	steps->has_journal = error == 0;
 	if (error == 0 && undo)
 		error = step_processes_add_records(processes, undo);
 	if (error == 0)
-		error = derive(ret_steps, journal);
+		error = derive(steps, journal);
+	return error == -ENOENT ? 0 : error;
+}
+
+static int read_events(const char *journal, const char *undo, struct steps *steps)
+{
+	struct events *events;
+	struct event event;
+	int error = events_open(journal, false, &events);
+
+	if (error < 0)
+		return error;
+	for (enum events_found found; (found = events_next(events, &event)) != EVENTS_END;)
+		if (found == EVENTS_UNDONE)
+			events_pass(events);
+		else
+			steps_add(steps, &event);
+	error = steps_finish(steps, events, journal, undo);
+	events_close(events);
+	return error;
+}
+
+int steps_read(const char *journal, const char *undo, struct steps *ret_steps)
+{
+	int error = steps_start(ret_steps);
+
+	if (error == 0 && journal)
+		error = read_events(journal, undo, ret_steps);
 	return error == -ENOENT ? 0 : error;
 }
 
@@ -481,6 +521,7 @@ void steps_free(struct steps *steps)
 		free(steps->steps[i].text);
 	free(steps->steps);
 	if (steps->table) {
+		(void)step_processes_finish(steps->table->reading, NULL);
 		step_processes_free(&steps->table->processes);
 		free(steps->table->edges);
 		free(steps->table->gaps);

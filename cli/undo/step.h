@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/journal/events.h"
 #include "cli/session/session.h"
 #include "cli/undo/step_calls.h"
 
@@ -78,6 +79,15 @@ struct steps {
  * Returns 0; -ENOMEM; the errors of events_open(), but for a journal that does not exist.  Undo
  * records that cannot be read count as none. */
 int steps_read(const char *journal, const char *undo, struct steps *ret_steps);
+
+/* steps_start(), steps_add(), steps_finish(): the same for who goes through the events for something else, too.
+ *
+ * ret_steps: steps_free() it in any case.  Each event is added in its order, then the end comes, while `events`, their
+ * reader, is open.  Returns as steps_read(). */
+int steps_start(struct steps *ret_steps);
+void steps_add(struct steps *steps, const struct event *event);
+int steps_finish(struct steps *steps, const struct events *events, const char *journal,
+		 const char *undo);
 
 void steps_free(struct steps *steps);
 

@@ -19,7 +19,7 @@ struct announcement {
 	uint32_t process; /* row */
 };
 
-struct reading {
+struct step_processes_reading {
 	struct step_processes *processes;
 	size_t max;
 	uint32_t newest[PID_BUCKETS]; /* row; its chain goes back by `older` */
@@ -34,6 +34,7 @@ struct reading {
 		uint64_t lives;
 	} * last_changes;
 	size_t last_change_capacity;
+	uint32_t last_process, last_row; /* of the last event that had one */
 	bool no_memory;
 };
 
@@ -100,8 +101,8 @@ static bool has_pid_yet(const struct step_process *process, const struct event *
 }
 
 /* The process that has a pid when an event's process starts, and has not ended if `lives`. */
-static uint32_t newest_of(const struct reading *reading, uint32_t pid, const struct event *event,
-			  bool lives)
+static uint32_t newest_of(const struct step_processes_reading *reading, uint32_t pid,
+			  const struct event *event, bool lives)
 {
 	const struct step_process *rows = reading->processes->rows;
 	uint64_t pid_ns = event->entry->process.pid_ns;
@@ -113,7 +114,8 @@ static uint32_t newest_of(const struct reading *reading, uint32_t pid, const str
 	return row != STEP_NONE && has_pid_yet(&rows[row], event, lives) ? row : STEP_NONE;
 }
 
-static const struct announcement *announcement_of(const struct reading *reading, uint64_t number)
+static const struct announcement *announcement_of(const struct step_processes_reading *reading,
+						  uint64_t number)
 {
 	const struct announcement *all = reading->announcements;
 	uint32_t index = reading->announcement_count
@@ -126,7 +128,7 @@ static const struct announcement *announcement_of(const struct reading *reading,
 
 /* Was what announced a program this process, or what this one is a copy of?  Else it has the program's pid from before:
  * a signal ended it, and its end is not on record. */
-static bool is_announced_by(const struct reading *reading, uint32_t row,
+static bool is_announced_by(const struct step_processes_reading *reading, uint32_t row,
 			    const struct announcement *by)
 {
 	const struct step_process *process = &reading->processes->rows[row];
@@ -136,7 +138,7 @@ static bool is_announced_by(const struct reading *reading, uint32_t row,
 }
 
 /* What a process was copied from, stood in its place, or started it. */
-static uint32_t starter_of(const struct reading *reading, const struct event *event)
+static uint32_t starter_of(const struct step_processes_reading *reading, const struct event *event)
 {
 	const struct journal_process *process = &event->entry->process;
 
@@ -177,7 +179,7 @@ static void note_started(struct step_process *rows, uint32_t by, const struct ev
 		rows[starter->parent].flags |= STEP_PROCESS_STARTER;
 }
 
-static void add_process(struct reading *reading, const struct event *event)
+static void add_process(struct step_processes_reading *reading, const struct event *event)
 {
 	struct step_processes *processes = reading->processes;
 	const struct journal_process *reported = &event->entry->process;
@@ -228,7 +230,8 @@ static void add_process(struct reading *reading, const struct event *event)
 	reading->lives++;
 }
 
-static void add_announcement(struct reading *reading, const struct event *event, uint32_t row)
+static void add_announcement(struct step_processes_reading *reading, const struct event *event,
+			     uint32_t row)
 {
 	struct announcement *more = grown(reading->announcements, reading->announcement_count,
 					  &reading->announcement_capacity, sizeof(*more));
@@ -272,7 +275,8 @@ static int note_change(struct step_processes *processes, uint32_t process, uint6
 	return 0;
 }
 
-static void add_change(struct reading *reading, const struct event *event, uint32_t row)
+static void add_change(struct step_processes_reading *reading, const struct event *event,
+		       uint32_t row)
 {
 	struct step_processes *processes = reading->processes;
 	struct last_change *last = &reading->last_changes[row];
@@ -290,7 +294,24 @@ static void add_change(struct reading *reading, const struct event *event, uint3
 		*last = (struct last_change){ processes->change_count - 1, reading->lives };
 }
 
-static void add(struct reading *reading, const struct event *event)
+/* The row of an event's process: often that of the event before. */
+static uint32_t row_of(struct step_processes_reading *reading, const struct event *event)
+{
+	uint32_t number = (uint32_t)event->process;
+
+	if (number == 0)
+		return STEP_NONE;
+	if (number == reading->last_process)
+		return reading->last_row;
+	uint32_t row = step_processes_find(reading->processes, number);
+	if (row != STEP_NONE) {
+		reading->last_process = number;
+		reading->last_row = row;
+	}
+	return row;
+}
+
+void step_processes_add(struct step_processes_reading *reading, const struct event *event)
 {
 	struct step_processes *processes = reading->processes;
 
@@ -307,8 +328,7 @@ static void add(struct reading *reading, const struct event *event)
 			reading->no_memory = true;
 		return;
 	}
-	uint32_t row = event->process ? step_processes_find(processes, (uint32_t)event->process)
-				      : STEP_NONE;
+	uint32_t row = row_of(reading, event);
 	if (row == STEP_NONE)
 		return;
 	struct step_process *process = &processes->rows[row];
@@ -328,38 +348,40 @@ static void add(struct reading *reading, const struct event *event)
 
 /* ---- the whole ---- */
 
-int step_processes_read(const char *journal, size_t max, struct step_processes *ret_processes)
+int step_processes_start(size_t max, struct step_processes *ret_processes,
+			 struct step_processes_reading **ret_reading)
 {
-	struct events *events = NULL;
-	struct event event;
+	struct step_processes_reading *reading = calloc(1, sizeof(*reading));
 
 	*ret_processes = (struct step_processes){ .rows = NULL };
-	struct reading *reading = calloc(1, sizeof(*reading));
 	if (!reading)
 		return -ENOMEM;
 	reading->processes = ret_processes;
 	reading->max = max;
 	memset(reading->newest, 0xff, sizeof(reading->newest));
-	int error = events_open(journal, false, &events);
-	for (enum events_found found;
-	     error == 0 && (found = events_next(events, &event)) != EVENTS_END;)
-		if (found == EVENTS_UNDONE)
-			events_pass(events);
-		else
-			add(reading, &event);
-	if (error == 0 && events_workspace(events)) {
-		ret_processes->workspace = strdup(events_workspace(events));
-		reading->no_memory = reading->no_memory || !ret_processes->workspace;
+	*ret_reading = reading;
+	return 0;
+}
+
+int step_processes_finish(struct step_processes_reading *reading, const struct events *events)
+{
+	if (!reading)
+		return 0;
+	struct step_processes *processes = reading->processes;
+	const char *workspace = events ? events_workspace(events) : NULL;
+	bool no_memory = reading->no_memory;
+
+	if (workspace) {
+		processes->workspace = strdup(workspace);
+		no_memory = no_memory || !processes->workspace;
 	}
-	error = error == 0 && reading->no_memory ? -ENOMEM : error;
-	if (error == 0)
-		ret_processes->lost_records = events_counts(events).lost;
-	events_close(events);
+	if (events)
+		processes->lost_records = events_counts(events).lost;
 	free(reading->announcements);
 	free(reading->last_changes);
 	free(reading->older);
 	free(reading);
-	return error;
+	return no_memory ? -ENOMEM : 0;
 }
 
 /* ---- undo records ---- */

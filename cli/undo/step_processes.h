@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/journal/events.h"
 #include "cli/undo/step_calls.h"
 
 enum { STEP_NONE = UINT32_MAX }; /* in place of an index */
@@ -58,11 +59,17 @@ struct step_processes {
 	char *workspace;         /* the journal's; owned; NULL: not known */
 };
 
-/* step_processes_read(): goes through a journal.
+struct step_processes_reading; /* what is known while the events are gone through */
+
+/* step_processes_start(): before the first event of a journal.  step_processes_add(): each event, in their order.
+ * step_processes_finish(): behind the last one; in any case, and reading may be NULL.
  *
- * ret_processes: step_processes_free() it in any case.  max: rows.
- * Returns 0; -ENOMEM; the errors of events_open(). */
-int step_processes_read(const char *journal, size_t max, struct step_processes *ret_processes);
+ * ret_processes: step_processes_free() it in any case.  max: rows.  events: their reader; NULL: it could not be opened.
+ * Returns 0 or -ENOMEM, which add() leaves to end(). */
+int step_processes_start(size_t max, struct step_processes *ret_processes,
+			 struct step_processes_reading **ret_reading);
+void step_processes_add(struct step_processes_reading *reading, const struct event *event);
+int step_processes_finish(struct step_processes_reading *reading, const struct events *events);
 
 void step_processes_free(struct step_processes *processes);
 

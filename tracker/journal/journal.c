@@ -303,13 +303,16 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 	size_t details = ((size_t)head.units - 1) * JOURNAL_UNIT_BYTES;
 	if (details > details_max)
 		details = details_max;
-	memset(&ret_entry->record, 0, sizeof(*ret_entry) - offsetof(struct journal_entry, record));
+	bool has_call = head.op != JOURNAL_TEXT && head.op != JOURNAL_ABANDONED;
 	ret_entry->record.head = head;
-	if (head.op == JOURNAL_TEXT || head.op == JOURNAL_ABANDONED)
-		return JOURNAL_FOUND_RECORD;
-	memcpy((unsigned char *)&ret_entry->record + sizeof(head), unit + sizeof(head),
-	       sizeof(ret_entry->record) - sizeof(head));
-	if (details)
+	if (has_call)
+		memcpy((unsigned char *)&ret_entry->record + sizeof(head), unit + sizeof(head),
+		       sizeof(ret_entry->record) - sizeof(head));
+	else
+		memset((unsigned char *)&ret_entry->record + sizeof(head), 0,
+		       sizeof(ret_entry->record) - sizeof(head));
+	memset(&ret_entry->process, 0, details_max);
+	if (has_call && details)
 		memcpy(&ret_entry->process, unit + JOURNAL_UNIT_BYTES, details);
 	return JOURNAL_FOUND_RECORD;
 }

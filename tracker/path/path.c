@@ -12,6 +12,25 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Length of an absolute path that is normal already: one slash before each name, none of them a dot or two.  0: it is
+ * not, or not known to be. */
+static size_t normal_length(const char *path)
+{
+	const char *at = path;
+
+	if (*at != '/')
+		return 0;
+	for (; *at; at++) {
+		if (*at != '/')
+			continue;
+		const char *name = at + 1 + (at[1] == '.');
+		name += at[1] == '.' && at[2] == '.';
+		if (*name == '/' || *name == '\0')
+			return 0;
+	}
+	return (size_t)(at - path);
+}
+
 int path_normalize(const char *directory, const char *path, char *ret_path, size_t capacity)
 {
 	size_t length = 0;
@@ -26,6 +45,12 @@ int path_normalize(const char *directory, const char *path, char *ret_path, size
 
 	for (int i = 0; i < 2; i++) {
 		const char *at = parts[i];
+		size_t whole = length == 0 ? normal_length(at) : 0;
+		if (whole > 0 && whole < capacity) {
+			memcpy(ret_path, at, whole);
+			length = whole;
+			continue;
+		}
 		while (*at) {
 			while (*at == '/')
 				at++;
@@ -76,6 +101,8 @@ const char *path_behind_directory(const char *path, uint32_t pid)
 	char own[sizeof("/proc//cwd/") + DECIMAL_BYTES_MAX] = "/proc/";
 	const char *const beginnings[] = { "/proc/self/cwd/", "/proc/thread-self/cwd/", own };
 
+	if (strncmp(path, "/proc/", 6) != 0)
+		return NULL;
 	memcpy(decimal_write(own + 6, pid), "/cwd/", sizeof("/cwd/"));
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) - (pid == 0); i++) {
 		size_t length = strlen(beginnings[i]);

@@ -5,6 +5,7 @@
  * Each test has a temporary directory: it is HOME, "etc.ini" in it stands for /etc/seen/seen.ini, and
  * "w" in it is the current directory.
  */
+#include "config/rules.h"
 #include "config_case.h"
 
 TestSuite(config, .init = start, .fini = stop);
@@ -130,6 +131,19 @@ Test(config, failure_changes_nothing)
 	fails(-EINVAL);
 	is(OPTION_notice_min_bytes, "512", "built-in");
 	is(OPTION_session_mode, "observe", "--mode");
+}
+
+/* Nothing but built-in values was there: these are there again. */
+Test(config, failure_of_the_first_load)
+{
+	write_file("w/.seen.ini",
+		   "[notice]\nmin_bytes = 600\n[rule x]\nop = read\n[notice]\nmin_byte = 1\n");
+	fails(-EINVAL);
+	is(OPTION_notice_min_bytes, "512", "built-in");
+	cr_assert_null(config_rule_find(config, "x"));
+	cr_assert_eq(unlink(at("w/.seen.ini")), 0);
+	load();
+	is(OPTION_notice_min_bytes, "512", "built-in");
 }
 
 /* Where so little depends on it, a slip does not cost a run. */

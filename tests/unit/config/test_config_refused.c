@@ -152,6 +152,28 @@ Test(config, bytes_that_are_no_text)
 	says("seen.ini:2: a NUL byte");
 }
 
+/* Whatever stands beside it: text is inspected several bytes at a time. */
+Test(config, bytes_that_are_no_text_at_each_place)
+{
+	static const char BYTES[] = "\x01\x1f\x7f\x80\xa0\xff";
+	char text[40];
+
+	for (size_t size = 1; size <= sizeof(text); size++) {
+		for (size_t place = 0; place < size; place++) {
+			memset(text, place % 2 ? '~' : ' ', size);
+			cr_expect_null(ini_text_check(text, size, false));
+			text[place] = '\t';
+			cr_expect_null(ini_text_check(text, size, false));
+			for (const char *byte = BYTES; *byte; byte++) {
+				text[place] = *byte;
+				cr_expect_not_null(ini_text_check(text, size, false),
+						   "%x at %zu of %zu", (unsigned char)*byte, place,
+						   size);
+			}
+		}
+	}
+}
+
 Test(config, dos_file)
 {
 	write_file(".config/seen/seen.ini",
