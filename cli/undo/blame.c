@@ -3,6 +3,7 @@
 #include "cli/undo/blame.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -231,8 +232,10 @@ static int read_disk(const char *path, struct file_state *ret_state, char **ret_
 {
 	struct stat stat;
 
-	if (lstat(path, &stat) < 0 || !S_ISREG(stat.st_mode))
-		return -ENOENT;
+	if (lstat(path, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode))
+		return S_ISDIR(stat.st_mode) ? -EISDIR : -EINVAL;
 	int error = tree_entry_read_disk(path, TEXT_BYTES_MAX, ret_text, ret_size);
 	if (error < 0)
 		return error;
@@ -265,10 +268,47 @@ static bool follows(const struct following *following, const struct file_change 
 		       step;
 }
 
-static int follow(struct following *following, const struct file_history *history,
+static bool is_before(const struct statx_timestamp *time, uint64_t limit_ns)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + time->tv_nsec < limit_ns;
+}
+
+/* Was a file on disk before the session began?  A rename and a chmod leave the times that are asked for. */
+static bool is_older(const struct following *following, const char *path)
+{
+	uint64_t begin_ns = following->steps->begin_ns;
+	struct statx status;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) <
+	    0)
+		return false;
+	const struct statx_timestamp *made = status.stx_mask & STATX_BTIME ? &status.stx_btime
+									   : &status.stx_ctime;
+	return is_before(made, begin_ns) && is_before(&status.stx_mtime, begin_ns);
+}
+
+/* What had written the file before the first change that is on record. */
+static struct blame_origin origin_before(const struct following *following,
+					 const struct file_history *history, const char *path)
+{
+	const struct tree_records *records = following->records;
+	struct blame_origin before = { .kind = BLAME_BEFORE };
+
+	/* an older change may have been on record */
+	if (records->damaged || records->dropped_parts)
+		before.kind = BLAME_UNKNOWN;
+	else if (!history->count)
+		before.kind = is_older(following, path) ? BLAME_BEFORE : BLAME_UNKNOWN;
+	else
+		before.may_be_later = history->changes[0].before.state.mtime_ns >=
+				      (int64_t)following->steps->begin_ns;
+	return before;
+}
+
+static int follow(struct following *following, const struct file_history *history, const char *path,
 		  const struct file_state *disk, char *text, size_t size)
 {
-	const struct blame_origin before = { .kind = BLAME_BEFORE };
+	const struct blame_origin before = origin_before(following, history, path);
 	const struct file_change *changes = history->changes;
 	int error = 0;
 
@@ -306,7 +346,7 @@ int blame_read(const struct tree_records *records, const struct steps *steps, co
 	if (error == 0)
 		error = file_history_read(records, path, true, &history);
 	if (error == 0)
-		error = follow(&following, &history, &disk, text, size);
+		error = follow(&following, &history, path, &disk, text, size);
 	else
 		free(text);
 	drop_earlier(&following);

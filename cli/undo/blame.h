@@ -3,7 +3,8 @@
  * (file_history.h), also through renames.
  *
  * Only what is certain is reported.  Where the content between two writers is not known, the lines that
- * either may have written are of no known writer.
+ * either may have written are of no known writer.  So are those of a file without a history that is not
+ * older than the session: it may be that nothing is kept where it lies.
  */
 #ifndef SEEN_CLI_BLAME_H
 #define SEEN_CLI_BLAME_H
@@ -30,6 +31,7 @@ struct blame_origin {
 	uint32_t process, pid;   /* STEP: number of its START or FORK record, and its pid */
 	uint32_t operation;      /* UNDO: its number */
 	uint64_t time_ns;        /* STEP, UNDO: of the change, realtime; 0 */
+	bool may_be_later;       /* BEFORE: but perhaps not before the session began */
 };
 
 struct blame_line {
@@ -49,7 +51,7 @@ struct blame {
 /* blame_read(): of a file as it is on disk.
  *
  * path: absolute.  steps: borrowed by the origins.  ret_blame: blame_free() it in any case.
- * Returns 0; -ENOENT: there is no such regular file; -EINVAL: it is no text; -EFBIG; -ENOMEM. */
+ * Returns 0; -EISDIR; -EINVAL: it is no text; -EFBIG; -ENOMEM; errors of lstat(2) and open(2). */
 int blame_read(const struct tree_records *records, const struct steps *steps, const char *path,
 	       struct blame *ret_blame);
 void blame_free(struct blame *blame);

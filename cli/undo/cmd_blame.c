@@ -60,7 +60,8 @@ static const char *name_of(const struct blaming *blaming)
 {
 	size_t length = strlen(blaming->session->workspace);
 
-	return argument_is_below(blaming->path, blaming->session->workspace) && length > 1
+	return argument_is_below(blaming->path, blaming->session->workspace) && length > 1 &&
+			       blaming->path[length]
 		       ? blaming->path + length + 1
 		       : blaming->path;
 }
@@ -81,7 +82,7 @@ static const char *who_of(const struct blame_origin *origin, char ret_text[WHO_B
 	const char *tool = step && step->kind == STEP_COMMAND && step->call ? step->call->tool
 									    : NULL;
 	if (!step)
-		return TEXTS[origin->kind];
+		return origin->may_be_later ? "before a step changed it" : TEXTS[origin->kind];
 	(void)snprintf(ret_text, WHO_BYTES, "%s%s%s", tool ? tool : "", tool ? " " : "",
 		       story_text(step, text));
 	return ret_text;
@@ -323,6 +324,8 @@ static int run(const struct undo_session *session, const char *path)
 {
 	struct tree_records records;
 	struct blame blame = { .count = 0 };
+	uint64_t lost = undo_session_lost(&session->session);
+	char text[UNDO_SESSION_TEXT_BYTES];
 	int error = tree_records_read(session->undo, &records);
 
 	if (error == 0)
@@ -335,6 +338,9 @@ static int run(const struct undo_session *session, const char *path)
 	else if (records.damaged)
 		message("%llu of the undo records are damaged, and left out",
 			(unsigned long long)records.damaged);
+	uint64_t unrecorded = error == 0 ? undo_session_unrecorded(lost, &records) : 0;
+	if (unrecorded)
+		message("%s", undo_session_unrecorded_text(unrecorded, text));
 	blame_free(&blame);
 	tree_records_close(&records);
 	return code;

@@ -2,6 +2,7 @@
 #include "cli/undo/merge.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +20,51 @@ static git_merge_file_input input_of(const struct merge_text *text)
 				       .size = text->size };
 }
 
-/* Lines that begin with the mark that a conflict begins with, and its label. */
-static size_t count_marks(const char *bytes, size_t size, const char *label)
+/* The longest run of the character that a conflict's first mark is made of. */
+static size_t longest_mark(const char *bytes, size_t size)
 {
-	static const char MARK[] = "<<<<<<< ";
-	size_t count = 0, length = strlen(label);
+	size_t longest = 0, run = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		run = bytes[i] == '<' ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+static size_t count_marks(const char *bytes, size_t size, size_t mark)
+{
+	size_t count = 0;
 
 	for (const char *at = bytes, *end = bytes + size; at < end;) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t line = newline ? (size_t)(newline - at) : (size_t)(end - at);
-		count += line >= sizeof(MARK) - 1 + length &&
-			 memcmp(at, MARK, sizeof(MARK) - 1) == 0 &&
-			 memcmp(at + sizeof(MARK) - 1, label, length) == 0;
+		size_t line = newline ? (size_t)(newline - at) : (size_t)(end - at), run = 0;
+		while (run < line && at[run] == '<')
+			run++;
+		count += run == mark;
 		at += line + 1;
 	}
 	return count;
+}
+
+/* Conflicts of texts that cannot be merged without.  The texts may have such marks of their own, so they are merged
+ * once more with longer ones. */
+static size_t count_conflicts(const struct git2 *git2, const git_merge_file_input inputs[3],
+			      git_merge_file_options options)
+{
+	git_merge_file_result result = { .automergeable = 0 };
+	size_t mark = GIT_MERGE_CONFLICT_MARKER_SIZE - 1, count = 0;
+
+	for (int i = 0; i < 3; i++) {
+		size_t longest = longest_mark(inputs[i].ptr, inputs[i].size);
+		mark = longest > mark ? longest : mark;
+	}
+	options.marker_size = (unsigned short)++mark;
+	if (mark <= USHRT_MAX &&
+	    git2->merge_file(&result, &inputs[0], &inputs[1], &inputs[2], &options) == 0)
+		count = count_marks(result.ptr, result.len, mark);
+	git2->merge_file_result_free(&result);
+	return count ? count : 1;
 }
 
 int merge_texts(const struct merge_text *base, const struct merge_text *current,
@@ -60,9 +91,9 @@ int merge_texts(const struct merge_text *base, const struct merge_text *current,
 		if (result.len)
 			memcpy(bytes, result.ptr, result.len);
 		bytes[result.len] = '\0';
-		*ret_merged = (struct merge_text){ bytes, result.len };
-		size_t marks = count_marks(bytes, result.len, current_label);
-		*ret_conflicts = marks || result.automergeable ? marks : 1;
+		ret_merged->bytes = bytes;
+		ret_merged->size = result.len;
+		*ret_conflicts = result.automergeable ? 0 : count_conflicts(git2, inputs, options);
 	}
 	git2->merge_file_result_free(&result);
 	return bytes ? 0 : -ENOMEM;

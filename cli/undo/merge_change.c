@@ -70,19 +70,21 @@ static int merge_range(const struct tree_records *records, const struct file_cha
 		       const struct file_change *last, const char *label, struct merged_file *file)
 {
 	struct merge_text base = { .size = 0 }, theirs = base, merged = base;
+	size_t conflicts = 0;
 	int error = read_state(records, &last->after, &base);
 
 	if (error == 0)
 		error = read_state(records, &first->before, &theirs);
 	if (error == 0)
 		error = merge_texts(&base, &file->text, &theirs, CURRENT, label, &merged,
-				    &file->conflicts);
+				    &conflicts);
 	free(base.bytes);
 	free(theirs.bytes);
 	if (error < 0)
 		return error == -ENOMEM ? error : -ENODATA;
 	free(file->text.bytes);
 	file->text = merged;
+	file->conflicts += conflicts;
 	return 0;
 }
 

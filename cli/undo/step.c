@@ -480,6 +480,7 @@ int steps_finish(struct steps *steps, const struct events *events, const char *j
 	steps->table->reading = NULL;
 	steps->processes_left_out = processes->left_out;
 	steps->lost_records = processes->lost_records;
+	steps->begin_ns = events_header(events)->created_realtime_ns;
 	steps->has_journal = error == 0;
 	if (error == 0 && undo)
 		error = step_processes_add_records(processes, undo);

@@ -69,6 +69,7 @@ struct steps {
 	uint64_t processes_left_out; /* above STEP_PROCESSES_MAX: their changes belong to no step */
 	bool has_journal;            /* else nothing is known of processes, and there is no step */
 	uint64_t lost_records;       /* that the journal had no room for: steps may be missing */
+	uint64_t begin_ns;           /* of the session, realtime; 0: not known */
 	struct step_table *table;
 };
 

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,35 @@ class Blame(Case):
         self.seen("blame", "--session", "s", code=2)
         text = self.seen("blame", "--session", "s", "d/c", code=0).stdout.decode()
         self.assertRegex(text.splitlines()[0], r"^ +1 \d\d:\d\d:\d\d sed -i s/two/2/ a +1\) 2$")
+
+    def test_nothing_is_before_the_session_without_a_sign_of_it(self):
+        """Not kept is what lies outside the workspace, or can be made again; a person may have made a file since."""
+        self.file("package.json", b"{}\n")
+        (self.work / "node_modules/p").mkdir(parents=True)
+        for name in ("node_modules/p/changed", "node_modules/p/old", "moved", "set", "late", "../outside"):
+            self.file(name, b"one\n")
+        self.run_steps("for name in node_modules/p/changed node_modules/p/made ../outside ../made; do echo agent >> $name; done; mv moved there; chmod 600 set")
+        self.file("person", b"one\n")
+        for name in ("node_modules/p/changed", "node_modules/p/made", "../outside", "../made", "person"):
+            self.assertEqual({kind for _, kind in self.kinds(name)}, {"unknown"}, name)
+        for name in ("node_modules/p/old", "there", "set"):
+            self.assertEqual(self.kinds(name), [("one", "before_session")], name)
+        # What a person changed in the session, before a step did, is not called older than it.
+        self.file("late", b"one\nperson\n")
+        self.run_steps("echo agent >> late; echo agent >> there")
+        who = {name: [re.sub(r" +\d+\).*", "", line[14:]) for line in self.seen("blame", "--session", "s", name, code=0).stdout.decode().splitlines()] for name in ("late", "there")}
+        self.assertEqual([lines[:-1] for lines in who.values()], [["before a step changed it"] * 2, ["before the session"]])
+        self.seen("run", "--session", "off", "--undo", "no", "--", "sh", "-c", "echo agent >> set", code=0)
+        self.assertEqual({origin["kind"] for origin in self.json("blame", "--session", "off", "set")["origins"]}, {"unknown"})
+
+    def test_what_is_no_file_of_text(self):
+        (self.work / "directory").mkdir()
+        os.mkfifo(self.work / "fifo")
+        self.file("binary", b"\0")
+        self.run_steps("true")
+        for name, reason in (("directory", "Is a directory"), (".", "Is a directory"), ("fifo", "it is no text"), ("binary", "it is no text"), ("nosuch", "No such file or directory")):
+            shown = self.seen("blame", "--session", "s", name, code=1)
+            self.assertEqual((shown.stdout, shown.stderr.decode()), (b"", f"seen: {self.work if name == '.' else name}: {reason}\n"))
 
     def test_a_shell_that_becomes_its_only_command(self):
         """Its end is the step's: what the agent changes then by itself is a step of its own, also where no pipe is read."""

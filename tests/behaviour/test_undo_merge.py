@@ -95,6 +95,22 @@ class Merge(Case):
         self.assertEqual([(change["action"], change["path"], change["conflicts"]) for change in shown["changes"]], [("merge", "f", 1)])
         self.assertIn("FIVE\n6\n", self.text("f"))
 
+    def test_marks_that_were_there_are_no_conflicts(self):
+        """A file may have such marks of its own: of an undo before that was not resolved, or in a text about them."""
+        lines = [b"<<<<<<< on disk\n", *(b"%d\n" % number for number in range(20)), b">>>>>>> before step 1\n"]
+        self.file("clean", b"".join(lines))
+        self.file("one", b"".join(lines))
+        self.run_steps("sed -i 's/^5$/five/' clean one")
+        self.file("clean", (self.work / "clean").read_bytes().replace(b"\n15\n", b"\nperson\n"))
+        self.file("one", (self.work / "one").read_bytes().replace(b"five", b"person"))
+        shown = self.undo("--all", "--merge", code=12).stdout.decode()
+        self.assertEqual(shown.splitlines()[:2], ["merged clean", "merged one, 1 conflict marked"])
+        self.assertEqual((self.work / "clean").read_bytes(), b"".join(lines).replace(b"\n15\n", b"\nperson\n"))
+        self.file("clean", b"".join(lines).replace(b"\n5\n", b"\nfive\n"))
+        self.run_steps("sed -i 's/^five$/5/' clean")
+        self.file("clean", (self.work / "clean").read_bytes() + b"person\n")
+        self.assertEqual(self.undo("--last", "--merge").stdout.decode().splitlines()[1], "merged clean")
+
     def random_edits(self, lines, count, who):
         """Lines with so many replaced, removed or added, each by that writer."""
         lines = list(lines)

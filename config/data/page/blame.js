@@ -48,7 +48,7 @@ function blamedFile(file) {
 }
 
 function legend() {
-	const entries = [['by-step hue-1', 'step', 'written in that step; each has a colour of six'], ['by-before', 'before', 'there before the session'],
+	const entries = [['by-step hue-1', 'step', 'written in that step; each has a colour of six'], ['by-before', 'before', 'there before the session changed the file'],
 		['by-external', 'external', 'an external program wrote it'], ['by-undo', 'undo', 'came by seen undo or seen redo'],
 		['by-unknown', 'not known', 'more than one may have written it']];
 	return make('ul', { class: 'plain-list legend' }, entries.map(([kind, name, text]) =>
