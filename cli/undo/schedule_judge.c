@@ -14,6 +14,7 @@
 #include "cli/undo/git_unit.h"
 #include "cli/undo/merge_change.h"
 #include "cli/undo/schedule_find.h"
+#include "cli/undo/schedule_shared.h"
 
 /* ---- fates ---- */
 
@@ -189,79 +190,6 @@ static enum schedule_reason reason_of(const struct making *making, size_t index)
 		       : (enum schedule_reason)reason;
 }
 
-/* ---- names of one file ---- */
-
-/* A change of a regular file that has several names. */
-struct shared {
-	const struct tree_change *change;
-	unsigned char *fate;
-};
-
-static int by_inode(const void *a, const void *b)
-{
-	const struct tree_entry *one = &((const struct shared *)a)->change->after;
-	const struct tree_entry *two = &((const struct shared *)b)->change->after;
-
-	return one->dev != two->dev ? (one->dev < two->dev ? -1 : 1)
-				    : (one->ino > two->ino) - (one->ino < two->ino);
-}
-
-static bool is_shared(const struct tree_change *change)
-{
-	return change->after.exists && S_ISREG(change->after.mode) && change->after.nlink > 1;
-}
-
-/* What comes back in a file is there by all its names: where one is left, so is the file.  Returns whether that changed
- * something. */
-static bool spread_group(const struct shared *group, size_t count)
-{
-	const struct shared *left = NULL;
-	bool spreads = false;
-
-	for (size_t i = 0; i < count && !left; i++)
-		left = is_left(*group[i].fate) ? &group[i] : NULL;
-	for (size_t i = 0; i < count && left; i++) {
-		const struct tree_change *change = group[i].change;
-		if (*group[i].fate != FATE_OPEN ||
-		    !tree_entry_is_same_inode(&change->before, &change->after))
-			continue;
-		*group[i].fate = *left->fate;
-		spreads = true;
-	}
-	return spreads;
-}
-
-/* Returns 1 where it changed something, 0, or -ENOMEM. */
-static int spread_shared(struct making *making)
-{
-	const struct tree_changes *changes = making->changes;
-	size_t count = 0, same;
-	bool has_left = false, spreads = false;
-
-	for (size_t i = 0; i < changes->count; i++) {
-		count += is_shared(&changes->changes[i]);
-		has_left = has_left ||
-			   (is_shared(&changes->changes[i]) && is_left(making->fates[i]));
-	}
-	if (!has_left)
-		return 0;
-	struct shared *all = calloc(count, sizeof(*all));
-	if (!all)
-		return -ENOMEM;
-	count = 0;
-	for (size_t i = 0; i < changes->count; i++)
-		if (is_shared(&changes->changes[i]))
-			all[count++] = (struct shared){ &changes->changes[i], &making->fates[i] };
-	qsort(all, count, sizeof(*all), by_inode);
-	for (size_t i = 0; i < count; i += same) {
-		for (same = 1; i + same < count && by_inode(&all[i], &all[i + same]) == 0; same++)
-			;
-		spreads = spread_group(&all[i], same) || spreads;
-	}
-	free(all);
-	return spreads;
-}
-
 static int report_left(struct making *making)
 {
 	struct schedule_report *report = making->report;
@@ -327,10 +255,10 @@ int making_judge(struct making *making)
 	int error = git_state_judge(making);
 	if (error == 0 && making->options->merge)
 		error = merge_all(making);
+	error = error ? error : making_shared_read(making);
 	for (bool spreads = true; error == 0 && spreads;) {
-		int shared = spread_shared(making);
-		spreads = spread(making) || git_state_spread(making) || shared > 0;
-		error = shared < 0 ? shared : 0;
+		bool shared = making_shared_spread(making);
+		spreads = spread(making) || git_state_spread(making) || shared;
 	}
 	if (error == 0)
 		error = git_log_judge(making);

@@ -11,6 +11,7 @@
 #include "cli/base/argument.h"
 #include "cli/undo/schedule_adjust.h"
 #include "cli/undo/schedule_find.h"
+#include "cli/undo/schedule_shared.h"
 #include "cli/undo/tree_walk.h"
 #include "tracker/content/pack_name.h"
 
@@ -153,7 +154,8 @@ static int add_found(struct making *making, const char *path, const struct tree_
 	const char *name = tree_memory_text(making->changes->walk->memory, final, strlen(final));
 	if (!name)
 		return -ENOMEM;
-	if (left == TREE_AS_LEFT && (!conflict || making->options->force))
+	conflict = (conflict && !making->options->force) || making_shared_left(making, &found);
+	if (left == TREE_AS_LEFT && !conflict)
 		error = making_adjust(making, name, wanted, &found, path);
 	else if (found.mtime_ns != wanted->mtime_ns || !making_has_content(making, wanted, path))
 		return note_left(making, path, wanted, &found,

@@ -355,6 +355,7 @@ int schedule_make(const struct tree_records *records, const struct tree_changes 
 	int error = make(&making);
 	free(making.fates);
 	free(making.merges);
+	free(making.shared);
 	git_units_free(making.git);
 	free(making.names.names);
 	if (error == 0 && ret_plan->count)

@@ -25,7 +25,12 @@ struct making {
 	struct schedule *plan;
 	struct schedule_report *report;
 	struct schedule_names names;
-	bool has_moved;       /* a change has a `moved_from` */
+	bool has_moved; /* a change has a `moved_from` */
+	struct making_shared {
+		const struct tree_change *change;
+		unsigned char *fate;
+	} * shared; /* schedule_shared.h: in the order of the inodes */
+	size_t shared_count;
 	unsigned char *fates; /* of each change: enum making_fate */
 	struct making_merge {
 		size_t number; /* of the merged content, + 1 */

@@ -147,6 +147,13 @@ static void note_taken(const struct found *items, size_t count, struct tree_chan
 		change->conflict = change->conflict || (items[i].node && items[i].node->taken);
 }
 
+/* What a later step changed by another name, which is gone, goes with the one that is left. */
+static bool is_only_name(const struct tree_inode *inode, const struct tree_change *change)
+{
+	return inode && inode->other && change->after.exists && change->after.nlink <= 1 &&
+	       !tree_entry_is_same_inode(&change->before, &change->after);
+}
+
 /* What is there at the end of the range against what the records say. */
 static void judge_left(const struct reading *reading, const struct found *items, size_t count,
 		       struct tree_change *change)
@@ -183,6 +190,7 @@ static void judge_left(const struct reading *reading, const struct found *items,
 	}
 	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;
+	change->conflict = change->conflict || (expected && is_only_name(inode, change));
 	if (!expected || reading->base || change->left != TREE_AS_LEFT || !inode || !inode->left)
 		return;
 	change->is_left_by_ctime = inode->left->ctime_ns == change->after.ctime_ns;

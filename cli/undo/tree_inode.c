@@ -89,8 +89,9 @@ int tree_inode_note_change(struct tree_walk *walk, const struct tree_record *rec
 {
 	struct tree_inode *inode = is_change(record) ? tree_inode_get(walk, &record->before) : NULL;
 
-	if (inode)
-		inode->other = walk->has_other = true;
+	walk->has_other = walk->has_other || inode;
+	for (struct tree_inode *at = inode; at && !at->other; at = at->later)
+		at->other = true;
 	return inode || !is_change(record) ? 0 : -ENOMEM;
 }
 
@@ -106,15 +107,18 @@ int tree_inode_note_anew(struct tree_walk *walk, const struct tree_record *recor
 	if (!inode)
 		return -ENOMEM;
 	inode->other = inode->other || node->anew->other;
+	inode->later = node->anew;
 	node->anew = NULL;
 	return 0;
 }
 
 bool tree_inode_is_changed(const struct tree_walk *walk, const struct tree_record *record)
 {
-	bool has_names = record->before.nlink > 1 && !S_ISDIR(record->before.mode);
+	/* One name may have become several since: where nothing but its number tells that it is the same file, it may be
+	 * another one. */
+	bool has_names = record->before.nlink > 1 || record->before.creation_ns;
 
-	if (!walk->has_other || !has_names || !is_change(record))
+	if (!walk->has_other || !has_names || S_ISDIR(record->before.mode) || !is_change(record))
 		return false;
 	const struct tree_inode *inode = tree_inode_find(walk, &record->before);
 	return inode && inode->other;

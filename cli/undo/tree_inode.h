@@ -17,7 +17,7 @@ struct tree_inode *tree_inode_new(struct tree_walk *walk, const struct pack_stat
 /* Names of one file share its content and metadata.
  *
  * tree_inode_note_change(): a later record that is not selected may have changed a file by one of them.  Returns 0 or
- * -ENOMEM.  tree_inode_is_changed(): did one change a file with several names that this record changes, too?
+ * -ENOMEM.  tree_inode_is_changed(): did one change a file that this record changes, too?
  *
  * tree_inode_note_anew(): a file that an undo or redo took away, as this record that is passed tells, and what one made
  * anew by its name later, are one file in this.  Returns 0 or -ENOMEM. */

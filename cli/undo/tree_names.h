@@ -36,6 +36,7 @@ struct tree_inode {
 	const struct tree_record *unseen; /* tree_unseen.h; NULL: none */
 	bool changed;                     /* a record without an AFTER behind it changed it */
 	bool other;                       /* a later record that is not selected changed it */
+	struct tree_inode *later;         /* that an undo and its redo made of it; NULL: none */
 };
 
 enum tree_bytes {

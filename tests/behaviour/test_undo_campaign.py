@@ -472,6 +472,37 @@ class FoundLater(unittest.TestCase):
         result = self.seen("undo", "--step", "2")
         self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []))
 
+    def step_leaves(self, step, *commands):
+        """`--step` leaves all that later steps changed, and says so."""
+        agent = self.session.agent()
+        for command in commands:
+            agent.shell(command)
+        agent.close()
+        after = tree(self.session.workspace)
+        result = self.seen("undo", "--step", step, "--times")
+        self.assertEqual((result.returncode, difference(after, tree(self.session.workspace))), (12, []), result.stderr)
+
+    def test_the_name_that_a_later_step_changed_it_by_is_gone(self):
+        self.session.write("a", b"a")
+        self.session.write("b", b"b")
+        self.step_leaves("1", "ln -f a b", "echo later >> a; rm a")
+
+    def test_a_later_step_changed_by_its_second_name_what_had_one(self):
+        self.session.write("a", b"a")
+        self.step_leaves("1", "touch a; ln a b", "exec 7>> b; rm b; echo later >&7")
+
+    def test_one_of_its_names_is_left_so_the_file_is(self):
+        """By a name that no record is about, too.  What the step removed comes back as a file of its own."""
+        self.session.write("k", b"old")
+        for name in "ab":
+            os.link(self.session.path("k"), self.session.path(name))
+        agent = self.session.agent()
+        agent.shell("mv a e; echo both >> b; rm b; touch b")
+        agent.shell("mv e a")
+        agent.close()
+        result = self.seen("undo", "--step", "1")
+        self.assertEqual((result.returncode, [self.session.read(name) for name in "abk"]), (12, [b"oldboth\n", b"old", b"oldboth\n"]))
+
     def test_a_file_without_a_name_is_kept_no_more(self):
         """At each boundary it was, until its writer ended."""
         self.session.write("n", b"n")
