@@ -317,10 +317,11 @@ static int judge(struct making *making, struct git_unit *unit, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
 	unsigned char *fate = &making->fates[index];
-	char name[PATH_MAX];
+	char name[PATH_MAX], renamed[PACK_PATH_BYTES_MAX + 1];
 	struct log_change values = { .old_bytes = 0 };
 
-	if (*fate == FATE_APART ||
+	/* In a repository that gets another name, what the log will be is a change of that name. */
+	if (*fate == FATE_APART || making_destination(making, change->path, renamed) ||
 	    !ref_of(git_unit_below(unit, change->path), name, sizeof(name)) ||
 	    S_ISDIR(change->after.exists ? change->after.mode : change->before.mode))
 		return 0;

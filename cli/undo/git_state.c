@@ -408,6 +408,35 @@ static unsigned fate_of_object(const struct making *making, size_t index)
 										   : fate;
 }
 
+/* Is it a loose object, or a pack: of these alone git sets the time when it needs what they hold? */
+static bool is_named_by_content(const char *below)
+{
+	static const char OBJECTS[] = "objects/", PACK[] = "objects/pack/pack-";
+	unsigned char oid[GIT_OID_BYTES_MAX];
+	char hex[2 * GIT_OID_BYTES_MAX + 1];
+	const char *name = below + sizeof(OBJECTS) - 1;
+	size_t length = strlen(below);
+
+	if (strncmp(below, PACK, sizeof(PACK) - 1) == 0)
+		return strcmp(below + length - strlen(".pack"), ".pack") == 0;
+	return length > sizeof(OBJECTS) + 3 && name[2] == '/' &&
+	       snprintf(hex, sizeof(hex), "%.2s%s", name, name + 3) < (int)sizeof(hex) &&
+	       git_oid_read(hex, strlen(hex), oid);
+}
+
+/* In a repository that the session made its objects go, too, where a person's git needed them again and did nothing else:
+ * git ls-files and git fsck of a sparse index do so. */
+static bool is_made_object(const struct making *making, size_t index)
+{
+	const struct tree_change *change = &making->changes->changes[index];
+
+	return making->fates[index] == FATE_LEFT + SCHEDULE_EXTERNAL && change->is_left_but_times &&
+	       change->before.known && !change->before.exists && !change->moved_from &&
+	       !change->moved_to &&
+	       is_named_by_content(git_unit_below(git_unit_of(making, index), change->path)) &&
+	       making_has_left_content(making, change);
+}
+
 /* Objects that were made stay: a ref that is left may need them, and what nothing needs git removes
  * itself.  Another program's lock stays also by force: git_lock.h waits for git's, and what belongs to
  * another is left. */
@@ -425,6 +454,8 @@ static void judge_staying(struct making *making, size_t index)
 		*fate = is_made && !change->moved_from
 				? FATE_ALREADY
 				: (unsigned char)fate_of_object(making, index);
+	if (class == GIT_OBJECT && unit->is_made && is_made_object(making, index))
+		*fate = FATE_OPEN;
 	if (class == GIT_LOCK && change->left == TREE_CHANGED_SINCE && *fate != FATE_ALREADY)
 		*fate = unit->is_other && change->after.exists ? FATE_LEFT + SCHEDULE_EXTERNAL
 							       : FATE_APART;

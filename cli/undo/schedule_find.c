@@ -149,6 +149,20 @@ bool making_has_content(const struct making *making, const struct tree_entry *wa
 	return same;
 }
 
+bool making_has_left_content(const struct making *making, const struct tree_change *change)
+{
+	const struct tree_record *left = change->left_content;
+
+	if (!left || !S_ISREG(change->after.mode) || !left->before.size_bytes)
+		return true;
+	const struct tree_entry entry = { .mode = left->before.mode,
+					  .size_bytes = left->before.size_bytes,
+					  .content = TREE_KEPT,
+					  .version = left->version,
+					  .record = left };
+	return making_has_content(making, &entry, change->path);
+}
+
 /* Those of the security modules are the kernel's. */
 static bool has_attributes(const char *path)
 {

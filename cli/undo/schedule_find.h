@@ -39,4 +39,8 @@ bool making_has_content(const struct making *making, const struct tree_entry *wa
 bool making_is_alike(const struct making *making, const struct tree_entry *wanted,
 		     const struct tree_entry *found, const char *path);
 
+/* making_has_left_content(): an external program may have set the modification time back behind its edit.  False: what is
+ * there is not what the session left; true also where that is not on record. */
+bool making_has_left_content(const struct making *making, const struct tree_change *change);
+
 #endif

@@ -81,21 +81,6 @@ static bool is_already(const struct making *making, const struct tree_change *ch
 	       making_is_alike(making, was, now, change->path);
 }
 
-/* An external program may have set the modification time back behind its edit. */
-static bool has_left_content(const struct making *making, const struct tree_change *change)
-{
-	const struct tree_record *left = change->left_content;
-
-	if (!left || !S_ISREG(change->after.mode) || !left->before.size_bytes)
-		return true;
-	const struct tree_entry entry = { .mode = left->before.mode,
-					  .size_bytes = left->before.size_bytes,
-					  .content = TREE_KEPT,
-					  .version = left->version,
-					  .record = left };
-	return making_has_content(making, &entry, change->path);
-}
-
 /* Only its metadata was changed, so that its content is nowhere else; another program removed it. */
 static bool is_removed_since(const struct tree_change *change)
 {
@@ -121,7 +106,8 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 	if (!change->before.known || change->before.content == TREE_LOST)
 		return FATE_LEFT +
 		       (!force && is_removed_since(change) ? SCHEDULE_EXTERNAL : SCHEDULE_LOST);
-	if (!force && (change->left == TREE_CHANGED_SINCE || !has_left_content(making, change)))
+	if (!force &&
+	    (change->left == TREE_CHANGED_SINCE || !making_has_left_content(making, change)))
 		return FATE_LEFT + SCHEDULE_EXTERNAL;
 	if (!force && change->left == TREE_OWNER_DIFFERS)
 		return FATE_LEFT + SCHEDULE_OWNER;

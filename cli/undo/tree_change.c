@@ -46,16 +46,23 @@ static bool has_state(const struct pack_state *left, const struct tree_entry *no
 	       left->mode == now->mode;
 }
 
+static bool has_owner(const struct pack_state *left, const struct tree_entry *now)
+{
+	return left->uid == now->uid && left->gid == now->gid;
+}
+
+static bool is_left_but_times(const struct tree_inode *inode, const struct tree_entry *now)
+{
+	return inode && inode->left && !inode->changed && now->exists && S_ISREG(now->mode) &&
+	       inode->ino == now->ino && inode->left->size_bytes == now->size_bytes &&
+	       inode->left->mode == now->mode && has_owner(inode->left, now);
+}
+
 /* The supervisor did not see its last close. */
 static bool is_left_unseen(const struct tree_inode *inode, const struct tree_entry *now)
 {
 	return inode && inode->left && !inode->changed && now->exists && inode->ino == now->ino &&
 	       inode->left->size_bytes == PACK_SIZE_UNKNOWN;
-}
-
-static bool has_owner(const struct pack_state *left, const struct tree_entry *now)
-{
-	return left->uid == now->uid && left->gid == now->gid;
 }
 
 static enum tree_left left_of(const struct reading *reading, const struct tree_inode *inode,
@@ -191,8 +198,15 @@ static void judge_left(const struct reading *reading, const struct found *items,
 	if (!reading->base && crosses_external(items, count))
 		change->left = TREE_CHANGED_SINCE;
 	change->conflict = change->conflict || (expected && is_only_name(inode, change));
-	if (!expected || reading->base || change->left != TREE_AS_LEFT || !inode || !inode->left)
+	if (!expected || reading->base || !inode || !inode->left)
 		return;
+	if (change->left != TREE_AS_LEFT) {
+		change->is_left_but_times = change->left == TREE_CHANGED_SINCE &&
+					    is_left_but_times(inode, &change->after);
+		if (change->is_left_but_times)
+			change->left_content = inode->left_content;
+		return;
+	}
 	change->is_left_by_ctime = inode->left->ctime_ns == change->after.ctime_ns;
 	if (!change->is_left_by_ctime)
 		change->left_content = inode->left_content;

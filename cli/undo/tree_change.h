@@ -38,11 +38,13 @@ struct tree_change {
 	/* The range selects records: later ones that it does not select changed it, too. */
 	bool conflict;
 	enum tree_left left; /* is what is on disk what the session left? */
-	/* AS_LEFT by size and times alone, ctime not among them: the record that has the content that it was left
-	 * with; NULL: nothing to compare */
+	/* AS_LEFT by size and times alone, ctime not among them, or is_left_but_times: the record that has the content
+	 * that it was left with; NULL: nothing to compare */
 	const struct tree_record *left_content;
 	bool is_left_by_ctime; /* AS_LEFT by ctime, too */
 	bool is_left_unseen; /* CHANGED_SINCE, because it is not on record how the session left it */
+	/* CHANGED_SINCE, of a regular file that has the inode, size, mode and owner that it was left with. */
+	bool is_left_but_times;
 	/* Only its metadata changed, and of that these: bits of 1 << enum pack_metadata. */
 	unsigned metadata;
 	bool same_content; /* the bytes are certainly the same; not set for what moved and was not opened */

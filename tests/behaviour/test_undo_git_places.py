@@ -125,6 +125,37 @@ class ByItself(GitCase):
         self.seen(0, "undo", "--all")
         self.assertEqual((os.listdir(directory), os.stat(directory).st_mode), ([name[2:]], before))
 
+    MAKE = "git init -q new; cd new; echo 1 > k; git add k; git commit -qm one"
+
+    def test_objects_that_a_persons_git_needed_again_in_a_repository_that_the_session_made(self):
+        for pack in "true", "git gc -q":
+            self.run_steps(self.MAKE, "cd new; " + pack)
+            for _ in range(2):
+                kept = self.git("find new/.git/objects -type f -printf '%T@ '")
+                self.git("sleep 0.02; cd new; git hash-object -w k; git fsck")
+                self.assertNotEqual(self.git("find new/.git/objects -type f -printf '%T@ '"), kept)
+                self.assertEqual(self.left("--all"), set())
+                self.seen(0, "undo", "--all")
+                self.assertFalse(os.path.exists(self.session.path("new")))
+                self.seen(0, "redo")
+                self.assertEqual(self.git("cd new; git fsck --full --no-dangling --no-progress; git log --format=%s"), "one\n")
+            self.session.close()
+            self.setUp()
+
+    def test_an_object_whose_content_a_person_changed_in_such_a_one(self):
+        """Damaged, or not git's: it is no object that git needed again."""
+        self.run_steps(self.MAKE)
+        name = "new/.git/objects/d0/0491fd7e5bb6fa28c517a0bb32b8b506539d4d"
+        content = self.session.read(name)[::-1]
+        mode = os.stat(self.session.path(name)).st_mode
+        os.chmod(self.session.path(name), 0o644)
+        with open(self.session.path(name), "r+b") as file:
+            file.write(content)
+        os.chmod(self.session.path(name), mode)
+        self.assertIn((name, "external"), self.left("--all"))
+        self.seen(12, "undo", "--all")
+        self.assertEqual(self.session.read(name), content)
+
     def test_a_redo_is_not_promised_where_objects_alone_came_back(self):
         """They stay: a redo takes back what the undo before did."""
         name = self.git("git rev-parse HEAD^{tree}").strip()
@@ -143,7 +174,7 @@ class ByItself(GitCase):
 
     def test_objects_that_an_undo_removed_are_redone(self):
         """In a repository that the session made they do not stay."""
-        self.run_steps("git init -q new; cd new; echo 1 > k; git add k; git commit -qm one")
+        self.run_steps(self.MAKE)
         self.assertIn(b"`seen redo` takes it back\n", self.undo("--all", "new/.git/objects"))
         self.assertFalse(os.path.exists(self.session.path("new/.git/objects")))
         self.seen(0, "redo")
@@ -185,6 +216,20 @@ class ByItself(GitCase):
         self.run_steps("git reflog expire --expire=now --all")
         self.assertIn(b"appended to ", self.undo("--all"))
         self.assertEqual(self.session.seen("gc", self.session.name, check=False).stderr, b"")
+
+    def test_a_repository_that_was_renamed_has_its_log_again_by_a_redo(self):
+        """Where the refs that the log is of did not change."""
+        self.git("mkdir in; git init -q in/it; cd in/it; git commit -q --allow-empty -m one")
+        for renames, name in ("mv in/it to", "to"), ("mkdir there; mv in there/; mkdir in; mv there in", "in/there/in/it"):
+            self.run_steps(renames, "cd %s; git reset -q --hard" % name)
+            log = self.session.read(name + "/.git/logs/HEAD")
+            self.assertIn(b"reset: moving to HEAD", log)
+            for _ in range(2):
+                self.seen(0, "undo", "--all")
+                self.seen(0, "redo")
+                self.assertEqual(self.session.read(name + "/.git/logs/HEAD"), log)
+            self.seen(0, "undo", "--all")
+            self.session.name += "2"
 
     def test_a_split_index_whose_shared_part_the_session_never_had(self):
         self.git("git config core.splitIndex true; git update-index --split-index")
