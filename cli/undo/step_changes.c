@@ -112,19 +112,24 @@ static int by_path(const void *path, const void *change)
 	return strcmp(path, ((const struct tree_change *)change)->path);
 }
 
-/* Is a file after the range another than its last writer left, as the record has it? */
+/* Is a file after the range gone, or another than its last writer left, as the record has it? */
 static bool is_changed_since(const struct tree_change *change, const struct tree_record *record)
 {
 	const struct pack_state *state = &record->before;
 	const struct tree_entry *after = &change->after;
 
 	if (change->moved_to || record->time_ns < change->last_time_ns || !after->known ||
-	    !after->exists || !S_ISREG(after->mode))
+	    (after->exists && !S_ISREG(after->mode)))
 		return false;
 	/* a writer that is not seen may change it at any time */
 	if (!S_ISREG(state->mode) || state->nlink > 1 ||
 	    (record->flags & (PACK_SHARED | PACK_MAPPED)))
 		return false;
+	/* Of what a step makes and removes again there is no record. */
+	if (!after->exists)
+		return record->kind == PACK_AFTER && state->nlink && change->before.known &&
+		       change->before.exists && change->before.nlink <= 1 &&
+		       change->before.dev == state->dev && change->before.ino == state->ino;
 	return !is_state(state, after->dev, after->ino, after->size_bytes, after->mtime_ns);
 }
 

@@ -454,8 +454,11 @@ static int act(struct undo_run *run)
 	if (code != EXIT_CODE_OK)
 		return code;
 	bool is_above = undo_report_left(run);
-	if (request->dry_run)
-		return report(run, NULL);
+	if (request->dry_run) {
+		code = report(run, NULL);
+		/* as the undo itself would end */
+		return code == EXIT_CODE_OK && !run->schedule.count ? EXIT_CODE_NOTHING : code;
+	}
 	if (run->schedule.count)
 		return do_plan(run);
 	if (run->report.left_count && is_about_last(request) && !request->paths)

@@ -251,6 +251,20 @@ class Diff(Story):
                             (("--since", "x"), 2)):
             self.diff(*words, code=code)
 
+    def test_of_a_step_alone_where_a_person_removed_it(self):
+        """What an external program removed, or moved away, behind a step is not what the step did."""
+        (self.work / "d").mkdir()
+        for name in ("gone", "d/along", "moved", "own", "new"):
+            self.file(name, b"1\n2\n3\n")
+        self.run_steps("for name in gone d/along moved own; do echo one > $name; done; rm own; sed -i s/2/two/ new; rm new")
+        for name in ("gone", "d/along"):
+            (self.work / name).unlink()
+        (self.work / "d").rmdir()
+        (self.work / "moved").rename(self.work / "there")
+        files = {file["path"]: (file["change"], file["added"], file["removed"]) for file in self.steps()[0]["files"]}
+        self.assertEqual(files, {**dict.fromkeys(("gone", "d/along", "moved"), ("changed", 1, 3)), **dict.fromkeys(("own", "new"), ("removed", 0, 3))})
+        self.assertEqual(self.seen("diff", "--session", "s", "--step", "1", code=0).stdout.count(b"\n+one\n"), 3)
+
     def test_of_a_step_alone_where_a_person_went_on(self):
         """What an external program changed behind a step is no change of that step."""
         def person(name, text):

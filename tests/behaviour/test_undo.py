@@ -90,6 +90,7 @@ class Undo(Undone):
             self.undo("--all")
             result = self.undo("--all", code=1)
             self.assertEqual((result.stdout, result.stderr), (b"", b"seen: nothing to undo: all is as it was\n"))
+            self.assertEqual(self.undo("--all", "--dry-run", code=1).stdout, b"nothing was changed: this would change 0 paths\n")
             self.undo(command="redo")
 
     def test_what_is_not_kept_is_named_once(self):
