@@ -2,6 +2,7 @@
 #include "cli/undo/schedule_judge.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,59 @@ static bool spread(struct making *making)
 	return spreads;
 }
 
+/* ---- places ---- */
+
+/* Does what has a name now stay there? */
+static bool stays(const struct making *making, const char *path)
+{
+	const struct tree_change *change = making_find(making, path);
+
+	return !change || making->fates[change - making->changes->changes] != FATE_OPEN;
+}
+
+/* Does something stay in a directory that is to make room?  What is renamed away takes all below it along. */
+static bool keeps_something(const struct making *making, const char *directory)
+{
+	char root[PACK_PATH_BYTES_MAX + 1];
+	char *roots[] = { root, NULL };
+	bool keeps = false;
+
+	if (strlen(directory) >= sizeof(root))
+		return true;
+	strcpy(root, directory);
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	for (FTSENT *entry; fts && !keeps && (entry = fts_read(fts));) {
+		if (entry->fts_level == FTS_ROOTLEVEL || entry->fts_info == FTS_DP)
+			continue;
+		const struct tree_change *change = making_find(making, entry->fts_path);
+		keeps = stays(making, entry->fts_path);
+		if (change && change->moved_from)
+			(void)fts_set(fts, entry, FTS_SKIP);
+	}
+	if (fts)
+		(void)fts_close(fts);
+	return keeps;
+}
+
+/* What was renamed stays where it is, where the directory that has its name cannot go.  Returns whether that changed
+ * something. */
+static bool spread_occupied(struct making *making)
+{
+	const struct tree_changes *changes = making->changes;
+	bool spreads = false;
+
+	for (size_t i = 0; i < changes->count; i++) {
+		const struct tree_change *change = &changes->changes[i];
+		if (making->fates[i] != FATE_OPEN || !change->moved_to || change->moved_from ||
+		    !change->after.exists || !S_ISDIR(change->after.mode) ||
+		    making_goes_along(making, change) || !keeps_something(making, change->path))
+			continue;
+		making->fates[i] = FATE_LEFT + SCHEDULE_OCCUPIED;
+		spreads = true;
+	}
+	return spreads;
+}
+
 static enum schedule_reason reason_of(const struct making *making, size_t index)
 {
 	unsigned reason = making->fates[index] - FATE_LEFT;
@@ -244,7 +298,8 @@ int making_judge(struct making *making)
 	error = error ? error : making_shared_read(making);
 	for (bool spreads = true; error == 0 && spreads;) {
 		bool shared = making_shared_spread(making);
-		spreads = spread(making) || git_state_spread(making) || shared;
+		bool occupied = making->has_moved && spread_occupied(making);
+		spreads = spread(making) || git_state_spread(making) || shared || occupied;
 	}
 	if (error == 0)
 		error = git_log_judge(making);

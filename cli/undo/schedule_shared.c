@@ -54,27 +54,34 @@ static struct group group_at(const struct making *making, size_t first)
 	return (struct group){ at, count };
 }
 
-/* The first name that is left; NULL: none is. */
-static const struct making_shared *left_of(const struct group *group)
+static bool is_left(const struct making_shared *one)
 {
-	for (size_t i = 0; i < group->count; i++)
-		if (*group->first[i].fate >= FATE_LEFT)
-			return &group->first[i];
-	return NULL;
+	return *one->fate >= FATE_LEFT;
+}
+
+/* Is it left where another name of its file is?  They were names of one file before, too: of this one, or of another
+ * that the range wrote anew. */
+static bool goes_with(const struct making_shared *one, const struct making_shared *left)
+{
+	const struct tree_change *change = one->change;
+
+	return is_left(left) && (tree_entry_is_same_inode(&change->before, &change->after) ||
+				 tree_entry_is_same_inode(&change->before, &left->change->before));
 }
 
 static bool spread_group(const struct group *group)
 {
-	const struct making_shared *left = left_of(group);
 	bool spreads = false;
 
-	for (size_t i = 0; i < group->count && left; i++) {
-		const struct making_shared *one = &group->first[i];
-		if (*one->fate != FATE_OPEN ||
-		    !tree_entry_is_same_inode(&one->change->before, &one->change->after))
-			continue;
-		*one->fate = *left->fate;
-		spreads = true;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct making_shared *one = &group->first[i], *left = group->first;
+		while (*one->fate == FATE_OPEN && left < group->first + group->count) {
+			if (goes_with(one, left)) {
+				*one->fate = *left->fate;
+				spreads = true;
+			}
+			left++;
+		}
 	}
 	return spreads;
 }
@@ -101,8 +108,11 @@ bool making_shared_left(const struct making *making, const struct tree_entry *fo
 
 	while (first > 0 && any && by_inode(&making->shared[first - 1], &key) == 0)
 		first--;
-	struct group group = { NULL, 0 };
-	if (any)
-		group = group_at(making, first);
-	return left_of(&group);
+	for (size_t i = first; any && i < making->shared_count; i++) {
+		if (by_inode(&making->shared[i], &key) != 0)
+			break;
+		if (is_left(&making->shared[i]))
+			return true;
+	}
+	return false;
 }

@@ -127,14 +127,17 @@ class Round:
             self.seen(self.now, "redo")
 
     def check_later(self, step, found, result):
-        """What later steps changed of files that a step had left is as they left it, by whichever name.  A name that the step made a link has the other ones' file no more."""
+        """What later steps changed of files that a step had left is as they left it, by whichever name.
+
+        A name that the step made a link has the other ones' file no more; one that a later step made a link has what comes back in the file."""
         left = self.trees[step + 1] if step + 1 < len(self.steps) else self.now
         for path in left.keys() & self.now.keys() & found.keys():
             was, now, then = (tree[path] for tree in (left, self.now, found))
             if {stat.S_IFREG} == {was[0], now[0], then[0]} and was[:-1] != now[:-1] != then[:-1]:
                 before = self.trees[step].get(path)
                 is_linked = len(was[-1]) > 1 and (not before or set(before[-1]) & set(was[-1]) <= {path})
-                if not (is_linked and any(found[name][:-1] == now[:-1] for name in now[-1] if name != path and name in found)):
+                is_later = any(name in left and left[name][:-1] == now[:-1] for name in now[-1] if name != path)
+                if not is_later and not (is_linked and any(found[name][:-1] == now[:-1] for name in now[-1] if name != path and name in found)):
                     self.fail("a later step's change was taken back: %r" % ((path, was, now, then),), result)
 
     def check(self, ended):
@@ -490,6 +493,19 @@ class FoundLater(unittest.TestCase):
     def test_a_later_step_changed_by_its_second_name_what_had_one(self):
         self.session.write("a", b"a")
         self.step_leaves("1", "touch a; ln a b", "exec 7>> b; rm b; echo later >&7")
+
+    def test_a_later_step_changed_by_one_name_what_the_step_wrote_anew(self):
+        os.mkdir(self.session.path("d"))
+        self.session.write("d/a", b"a")
+        os.link(self.session.path("d/a"), self.session.path("d/b"))
+        self.step_leaves("1", "echo 1 >> d/a; cp -a d h; rm -rf d; mv h d", "echo later >> d/a")
+
+    def test_a_later_step_made_something_where_a_renamed_directory_was(self):
+        """The step's rename over an empty directory is not half taken back: that was left below a hidden name."""
+        os.makedirs(self.session.path("f/d"))
+        os.mkdir(self.session.path("d"))
+        self.session.write("d/a", b"a")
+        self.step_leaves("1", "mv d f; mkdir d", "echo later > d/b")
 
     def test_one_of_its_names_is_left_so_the_file_is(self):
         """By a name that no record is about, too.  What the step removed comes back as a file of its own."""
