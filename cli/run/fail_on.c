@@ -164,7 +164,7 @@ static void judge_coverage(struct sentence *sentence, const struct fail_on_run *
 	} holes[] = {
 		{ coverage->unobserved, "not observed", true },
 		{ coverage->partial, "observed in part", false },
-		{ coverage->calls_unjudged, "calls let pass unchecked", true },
+		{ coverage->calls_unjudged, "calls not checked", true },
 		{ coverage->without_journal, "could not write to the journal", false },
 		{ lost, "records lost", false },
 	};

@@ -97,7 +97,7 @@ static void add_coverage(const struct coverage *coverage, struct findings *findi
 		    text_plural(coverage->lost_records), coverage->full_errno ? ": " : "",
 		    coverage->full_errno ? strerror(coverage->full_errno) : "");
 	if (coverage->calls_unjudged)
-		add(findings, "%s call%s let pass unchecked",
+		add(findings, "%s call%s not checked",
 		    text_number(coverage->calls_unjudged, number),
 		    text_plural(coverage->calls_unjudged));
 }

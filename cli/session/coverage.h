@@ -30,7 +30,7 @@ struct coverage {
 	uint64_t unattached;
 	uint64_t opens;
 	uint64_t lost_records;    /* since the journal began */
-	uint64_t calls_unjudged;  /* that the supervisor let pass without inspection */
+	uint64_t calls_unjudged;  /* that the supervisor could not inspect */
 	uint64_t without_journal; /* observed processes that could not write to it */
 	int full_errno;           /* why the journal had no room; 0: it has */
 	struct coverage_program programs[COVERAGE_PROGRAMS_MAX];

@@ -202,7 +202,7 @@ static void print_coverage(const struct coverage *coverage)
 		(void)fprintf(stderr, " (the journal could not grow: %s)",
 			      strerror(coverage->full_errno));
 	if (coverage->calls_unjudged)
-		(void)fprintf(stderr, ", %s call%s let pass unchecked",
+		(void)fprintf(stderr, ", %s call%s not checked",
 			      text_number(coverage->calls_unjudged, number),
 			      text_plural(coverage->calls_unjudged));
 	(void)fputc('\n', stderr);

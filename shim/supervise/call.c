@@ -275,5 +275,6 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 	}
 	if (trapped.target)
 		target_release(targets, trapped.target);
-	return verdict;
+	return verdict.kind == VERDICT_PASS && exchange->refusal ? verdict_fail(exchange->refusal)
+								 : verdict;
 }

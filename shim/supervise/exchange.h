@@ -16,6 +16,7 @@ struct exchange {
 	 * the one who took it. */
 	void (*note_slow)(struct exchange *exchange);
 	bool is_long; /* it was */
+	int refusal;  /* a negative errno: it fails so, where it would pass; 0: none */
 };
 
 /* exchange_note_slow(): what follows takes longer than to wake another thread. */

@@ -32,7 +32,7 @@ static bool names_foreign(const struct trapped *trapped, const struct named *nam
 	const struct target *target = trapped->target;
 
 	exchange_note_slow(trapped->exchange);
-	if (!inspection_wait()) {
+	if (!inspection_wait_for_rules()) {
 		segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
 		return false;
 	}
@@ -59,9 +59,6 @@ bool foreign_refuses(const struct trapped *trapped, const struct named *named)
 		       "seen: %s is not started: a rule denies, and would not hold for a 32-bit "
 		       "program\n",
 		       name[0] ? name : "a program");
-	if (message_line(supervision, trapped->target, line, strlen(line)) || !supervision->report)
-		return true;
-	line[strlen(line) - 1] = '\0';
-	supervision->report(supervision->data, line + strlen("seen: "));
+	message_refusal(supervision, trapped->target, line);
 	return true;
 }

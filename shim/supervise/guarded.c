@@ -149,7 +149,7 @@ static bool concerns(const struct supervision *supervision, const struct target 
 	return path && path[0] && guard_concerns(supervision->segment, &who, path);
 }
 
-/* inspection_wait() was asked.  False: it is none of the guard's. */
+/* Within inspection_wait().  False: it is none of the guard's. */
 static bool identify(const struct supervision *supervision, const struct target *target,
 		     const struct named *named, bool follows, struct named *ret_real,
 		     char *ret_path)

@@ -19,9 +19,9 @@ enum {
 	PIECE_BYTES = 256,
 	LOOKERS_MAX = 2, /* of the supervisor's threads */
 	PAUSE_NS = 200000,
-	STALLED_NS = 200000000,
-	WAIT_NS = 1000000000,
 };
+static const uint64_t STALLED_NS = 200000000, WAIT_NS = 1000000000,
+		      STALLED_FOR_RULES_NS = 1000000000, WAIT_FOR_RULES_NS = 5000000000;
 
 static unsigned lookers;
 static uint64_t moved_ns; /* when one of them began, or was done, by CLOCK_MONOTONIC */
@@ -45,24 +45,34 @@ bool inspection_start(void)
 }
 
 /* They may wait for a process whose call waits here: not one after the other may wait as long. */
-static bool has_stalled(void)
+static bool has_stalled(uint64_t limit_ns)
 {
 	uint64_t since_ns = __atomic_load_n(&moved_ns, __ATOMIC_ACQUIRE);
 
-	return sys_clock_ns(CLOCK_MONOTONIC) - since_ns > STALLED_NS;
+	return sys_clock_ns(CLOCK_MONOTONIC) - since_ns > limit_ns;
 }
 
-bool inspection_wait(void)
+static bool wait_for_place(uint64_t stalled_ns, uint64_t limit_ns)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
 	while (!inspection_start()) {
-		if (has_stalled() || sys_clock_ns(CLOCK_MONOTONIC) - began_ns > WAIT_NS)
+		if (has_stalled(stalled_ns) || sys_clock_ns(CLOCK_MONOTONIC) - began_ns > limit_ns)
 			return false;
 		(void)nanosleep(&pause, NULL);
 	}
 	return true;
+}
+
+bool inspection_wait(void)
+{
+	return wait_for_place(STALLED_NS, WAIT_NS);
+}
+
+bool inspection_wait_for_rules(void)
+{
+	return wait_for_place(STALLED_FOR_RULES_NS, WAIT_FOR_RULES_NS);
 }
 
 void inspection_finish(void)

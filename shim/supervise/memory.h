@@ -32,9 +32,11 @@ size_t memory_words(pid_t tid, uint64_t array, char *ret_bytes, size_t capacity,
  * likes?  That may be served by a process below (FUSE), which needs other threads: not all may wait
  * for it.  inspection_finish(): it has, if it might.
  * inspection_wait(): the same, but where others inspect it waits for one of them, up to 1 s, and not
- * where none of them began or was done for 200 ms: they may wait for who waits here. */
+ * where none of them began or was done for 200 ms: they may wait for who waits here.
+ * inspection_wait_for_rules(): up to 5 s, and 1 s: for rules that deny, which cannot judge a file else. */
 bool inspection_start(void);
 bool inspection_wait(void);
+bool inspection_wait_for_rules(void);
 void inspection_finish(void);
 
 /* proc_link(): readlink of /proc/TID/NAME ("cwd", "root", "exe", "fd/3"), ended by NUL.  Returns

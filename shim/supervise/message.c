@@ -2,6 +2,8 @@
 #include "shim/supervise/message.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "tracker/sys/sys.h"
 
 enum { STDERR = 2 };
+static const char OWN[] = "seen: "; /* begins each line */
 
 /* Is there a stream that the process's agent reads? */
 static bool message_may_print(const struct supervision *supervision, const struct target *target,
@@ -61,6 +64,19 @@ bool message_line(const struct supervision *supervision, const struct target *ta
 
 	return length && message_may_print(supervision, target, &stream) &&
 	       write_line(target, &stream, line, length);
+}
+
+void message_refusal(const struct supervision *supervision, const struct target *target,
+		     const char *line)
+{
+	char text[2 * SEGMENT_PATH_BYTES];
+	const size_t length = strlen(line);
+
+	if (message_line(supervision, target, line, length) || !supervision->report)
+		return;
+	(void)snprintf(text, sizeof(text), "%.*s", (int)(length - 1 - strlen(OWN)),
+		       line + strlen(OWN));
+	supervision->report(supervision->data, text);
 }
 
 void message_unreported(const struct supervision *supervision, const struct target *target)

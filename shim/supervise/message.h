@@ -11,6 +11,10 @@
 bool message_line(const struct supervision *supervision, const struct target *target,
 		  const char *line, size_t length);
 
+/* message_refusal(): the same; where it cannot be written there the run prints it.  line: ends in a newline. */
+void message_refusal(const struct supervision *supervision, const struct target *target,
+		     const char *line);
+
 /* message_unreported(): the process's program starts.  Prints the warnings that wait for its agent
  * (unreported.h), if the agent, and no other process, reads its standard error. */
 void message_unreported(const struct supervision *supervision, const struct target *target);

@@ -56,7 +56,7 @@ static bool read_how(const struct trapped *trapped, struct open_how *ret_how)
 				  ret_how, sizeof(*ret_how));
 
 	if (got < 0 && got != -EFAULT && got != -ESRCH)
-		segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
+		trapped_give_up(trapped);
 	return got == sizeof(*ret_how);
 }
 

@@ -28,7 +28,7 @@ static bool is_there(void *data)
 				!(question->ops & RULE_CREATE));
 }
 
-/* What a name stands for, whatever it is called; inspection_wait() was asked. */
+/* What a name stands for, whatever it is called; within inspection_wait(). */
 static int inspect_file(const struct trapped *trapped, uint32_t ops, const struct named *named,
 			bool follows)
 {
@@ -57,7 +57,7 @@ static int ask_file(const struct trapped *trapped, uint32_t ops, const struct na
 	if (!rules_deny_file(trapped->supervision, trapped->target, ops))
 		return 0;
 	exchange_note_slow(trapped->exchange);
-	if (!inspection_wait()) {
+	if (!inspection_wait_for_rules()) {
 		segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
 		return 0;
 	}

@@ -8,6 +8,7 @@
 
 #include "shim/supervise/memory.h"
 #include "shim/supervise/message.h"
+#include "shim/supervise/proc.h"
 #include "shim/supervise/record.h"
 #include "tracker/guard/protected.h"
 #include "tracker/guard/rule.h"
@@ -39,6 +40,7 @@ static const struct rule_program *rules_of(const struct supervision *supervision
 		return &target->rules;
 	target->rules_known = true;
 	target->rules = (struct rule_program){ 0 };
+	target->rules_refused = false;
 	memset(target->rules_said, 0, sizeof(target->rules_said));
 	if (!supervision->segment->settings->rule_count)
 		return &target->rules;
@@ -134,6 +136,27 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 	if (answer.action == RULE_ACTION_OFF)
 		return 0;
 	return obey(supervision, target, access->named, &answer);
+}
+
+void rules_refuse(const struct supervision *supervision, struct target *target)
+{
+	char line[SEGMENT_PATH_BYTES], comm[64] = "", name[4 * sizeof(comm)];
+	const char *known = target->invocation.name;
+
+	(void)rules_of(supervision, target); /* knows whether this is another program by now */
+	if (target->rules_refused)
+		return;
+	target->rules_refused = true;
+	/* That of a process which may not be inspected is there all the same. */
+	if (!known[0] && proc_read(target->pid, "comm", comm, sizeof(comm)) > 0)
+		comm[strcspn(comm, "\n")] = '\0';
+	(void)path_escape(known[0] ? known : comm, name, sizeof(name));
+	(void)snprintf(
+		line, sizeof(line),
+		"seen: %s (%d): its calls are refused: a rule denies, and the supervisor may "
+		"not inspect this process\n",
+		name, (int)target->pid);
+	message_refusal(supervision, target, line);
 }
 
 bool rules_deny_file(const struct supervision *supervision, struct target *target, uint32_t ops)

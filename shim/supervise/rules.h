@@ -19,6 +19,9 @@ bool rules_spare(const struct supervision *supervision, const struct stat *progr
 bool rules_is_session(const struct supervision *supervision, pid_t pid, const char *path,
 		      uint32_t flags);
 
+/* rules_refuse(): prints, once for each program, that its calls are refused, which cannot be judged. */
+void rules_refuse(const struct supervision *supervision, struct target *target);
+
 /* What a call would do to one name. */
 struct rules_access {
 	uint32_t ops; /* enum rule_op */

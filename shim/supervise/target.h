@@ -92,6 +92,7 @@ struct target {
 	/* the rules' last verdicts on what it runs, as hashes; 0: none */
 	uint64_t rules_said[8];
 	unsigned rules_said_next;
+	bool rules_refused;         /* its calls, and a line reports that */
 	struct viewed_files *views; /* of a viewer; NULL: none yet */
 	/* what it was let do to files that matter; NULL: nothing yet */
 	struct guarded_files *writes;

@@ -7,6 +7,7 @@
 
 #include "shim/supervise/directory.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/rules.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/workspace.h"
@@ -61,6 +62,18 @@ void trapped_locate(const struct trapped *trapped, struct name *name)
 	named->normal = name->normal[0] ? name->normal : NULL;
 }
 
+void trapped_give_up(const struct trapped *trapped)
+{
+	const struct supervision *supervision = trapped->supervision;
+
+	segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
+	/* No rule speaks of a change of directory. */
+	if (supervision->is_strict && trapped->form->operation != OPERATION_CHANGE_DIRECTORY) {
+		rules_refuse(supervision, trapped->target);
+		trapped->exchange->refusal = -EACCES;
+	}
+}
+
 bool trapped_name(const struct trapped *trapped, int directory_at, int path_at, bool changes,
 		  struct name *ret_name)
 {
@@ -73,7 +86,7 @@ bool trapped_name(const struct trapped *trapped, int directory_at, int path_at, 
 				     sizeof(ret_name->path));
 	if (length < 0) {
 		if (length != -EFAULT && length != -ENAMETOOLONG && length != -ESRCH)
-			segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
+			trapped_give_up(trapped);
 		return false;
 	}
 	named->path = ret_name->path;

@@ -54,6 +54,10 @@ long trapped_inspect(const struct trapped *trapped, const struct named *named, b
 bool trapped_is_there(const struct trapped *trapped, const struct named *named, bool follows,
 		      bool otherwise);
 
+/* trapped_give_up(): the process may not be inspected.  That is counted, and where a rule is to hold
+ * (is_strict) the call fails (exchange->refusal). */
+void trapped_give_up(const struct trapped *trapped);
+
 /* trapped_note(): the call changes that file.  trapped_count(): the process did something. */
 void trapped_note(const struct trapped *trapped, const struct named *named, enum file_action kind);
 void trapped_count(const struct trapped *trapped, enum process_count what);

@@ -396,6 +396,15 @@ class OrdinaryUser(unittest.TestCase):
         if VIA == "supervise":
             self.assertGreater(processes["calls_unjudged"], 0, processes)
 
+    def test_refused_where_a_rule_denies(self):
+        """What it may not inspect the supervisor cannot judge."""
+        run = [RUN[0], "run", "--via", "supervise", "--rules", "secrets:deny"]
+        program = [os.path.join(os.environ["SEEN_BUILD"], "tests/programs/helpers/reads_by_static"), "untraceable", "f"]
+        code, out, error = self.as_nobody(*run, "--", *program)
+        self.assertEqual((code, out), (1, b""))
+        self.assertEqual(error.count(b": its calls are refused: a rule denies, and the supervisor may not inspect this process\n"), 1, error)
+        self.assertEqual(self.as_nobody(*run, "--quiet", "--best-effort", "--", *program), (0, self.data, b""))
+
     def test_unreadable_program(self):
         """A program that may be executed and not read is not dumpable from its start."""
         path = os.path.join(self.session.directory, "cat")

@@ -164,6 +164,9 @@ WAYS += [
     ("map-files", "/proc/PID/map_files of a program outside", "cat /proc/$PID/map_files/$MAPPED"),
     ("map-files-static", "/proc/PID/map_files by a static program, of a program outside", "$S open /proc/$PID/map_files/$MAPPED"),
     ("asked", "a program outside that reads it when asked, as Docker, tmux or systemd would", "python3 -c 'import socket, sys; s = socket.socket(1); s.connect(sys.argv[1]); print(s.recv(99).decode())' $READER"),
+    ("untraceable", "a program that no other may trace (PR_SET_DUMPABLE)", "$R untraceable hard"),
+    ("untraceable-static", "a static program that no other may trace", "$S untraceable .env"),
+    ("unreadable-static", "a static program that may be executed and not read", "cp $S s; chmod 111 s; ./s open .env"),
     ("nsenter", "the mounts of a program outside (`nsenter`)", "nsenter -m -t $PID cat $PWD/hard"),
 ]
 INHERITED = {"inherited", "inherited-mapping"}  # need a run of their own, which is handed the descriptor

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -55,6 +56,12 @@ static int print_descriptor(int fd)
 static int by_open(char **words)
 {
 	return print_descriptor(open(words[0], O_RDONLY));
+}
+
+/* Not even its own user may inspect it then. */
+static int by_untraceable(char **words)
+{
+	return prctl(PR_SET_DUMPABLE, 0) == 0 ? by_open(words) : 1;
 }
 
 static int by_update(char **words)
@@ -475,6 +482,7 @@ static const struct {
 	int (*read)(char **words);
 } WAYS[] = {
 	{ "open", by_open },
+	{ "untraceable", by_untraceable },
 	{ "update", by_update },
 	{ "stream", by_stream },
 	{ "splice", by_splice },

@@ -303,10 +303,9 @@ Test(supervise_memory, write)
 
 /* ---- how many inspect at a time ---- */
 
-static void *finish_later(void *data)
+static void *finish_later(void *microseconds)
 {
-	(void)data;
-	(void)usleep(50000);
+	(void)usleep(*(const useconds_t *)microseconds);
 	inspection_finish();
 	return NULL;
 }
@@ -317,10 +316,11 @@ Test(supervise_memory, inspections)
 {
 	struct timespec before, after;
 	pthread_t thread;
+	useconds_t soon = 50000, late = 400000;
 
 	cr_assert(inspection_start() && inspection_start());
 	cr_expect_not(inspection_start());
-	must(pthread_create(&thread, NULL, finish_later, NULL) == 0);
+	must(pthread_create(&thread, NULL, finish_later, &soon) == 0);
 	cr_expect(inspection_wait());
 	must(pthread_join(thread, NULL) == 0);
 	(void)clock_gettime(CLOCK_MONOTONIC, &before);
@@ -330,6 +330,9 @@ Test(supervise_memory, inspections)
 	cr_expect_lt(after.tv_sec - before.tv_sec, 3); /* 20 times 200 ms is 4 s */
 	inspection_finish();
 	cr_expect(inspection_wait());
+	must(pthread_create(&thread, NULL, finish_later, &late) == 0);
+	cr_expect(inspection_wait_for_rules());
+	must(pthread_join(thread, NULL) == 0);
 }
 
 Test(supervise_memory, links)
