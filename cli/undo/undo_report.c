@@ -335,6 +335,8 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 		if (!is_not_done(item))
 			continue;
 		const char *path = name_of(workspace, schedule_text(schedule, item->path));
+		bool lacks_directory = result->errors[i] == -ENOENT &&
+				       (item->kind == SCHEDULE_PUT || item->kind == SCHEDULE_MKDIR);
 		/* its place was taken before it could go back */
 		if (item->kind == SCHEDULE_STAGE && item->state == SCHEDULE_FAILED)
 			message("%s is now %s: %s", path,
@@ -344,6 +346,10 @@ void undo_report_failed(const struct schedule *schedule, const struct apply_resu
 			message("%s: its permissions, owner, time or attributes are left as they "
 				"are: %s",
 				path, why(result->errors[i]));
+		else if (lacks_directory)
+			message("%s does not come back: the directory that it was in is not there; "
+				"make it, and undo again",
+				path);
 		else
 			message("%s is left as it is: %s", path, why(result->errors[i]));
 		shown++;

@@ -100,6 +100,18 @@ class Strange(Undone):
         self.assertEqual(self.read("top/x/mine"), b"by the user")
         self.assertEqual(self.read("src/a"), b"the content of src/a\n")
 
+    def test_a_directory_that_an_external_program_removed(self):
+        """What was in it comes back once the directory is there again, as the undo says."""
+        os.makedirs(self.session.path("deep/er"))
+        self.session.write("deep/er/gone", b"1\n")
+        self.agent("rm deep/er/gone")
+        shutil.rmtree(self.session.path("deep"))
+        shown = self.undo("--all", code=8)
+        self.assertEqual(shown.stderr, b"seen: deep/er/gone does not come back: the directory that it was in is not there; make it, and undo again\n")
+        os.makedirs(self.session.path("deep/er"))
+        self.undo("--all")
+        self.assertEqual(self.read("deep/er/gone"), b"1\n")
+
     def test_a_symbolic_link_in_the_place_of_a_directory(self):
         elsewhere = os.path.join(self.session.directory, "elsewhere")
         os.mkdir(elsewhere)
