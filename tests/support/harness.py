@@ -55,11 +55,11 @@ def lines(first, count=100):
 
 
 class Agent:
-    def __init__(self, session, options=(), prefix=(), script=DRIVER, agent_glob="fake_agent", environment=None):
+    def __init__(self, session, options=(), prefix=(), script=DRIVER, agent_glob="fake_agent", environment=None, within=()):
         request_in, request_out = os.pipe()
         answer_in, answer_out = os.pipe()
         self.session = session
-        command = [*RUN, *(() if "--counts" in options else ("--quiet",)), "--agent", agent_glob, *options, "--", *prefix,
+        command = [*within, *RUN, *(() if "--counts" in options else ("--quiet",)), "--agent", agent_glob, *options, "--", *prefix,
                    sys.executable, script, str(request_in), str(answer_out)]
         self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, **(environment or {})},
                                         pass_fds=(request_in, answer_out), stdin=subprocess.DEVNULL,
