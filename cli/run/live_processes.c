@@ -34,7 +34,7 @@ static struct live_process *item_of(const struct live_processes *list, uint32_t 
 /* Every process of the machine and its parent. */
 static void read_all(struct live_processes *list)
 {
-	struct live_processes taken = { NULL, 0 };
+	struct live_processes taken = { .items = NULL };
 	size_t capacity = 0;
 	DIR *directory = opendir("/proc");
 
@@ -62,7 +62,8 @@ static void read_all(struct live_processes *list)
 	if (taken.count)
 		qsort(taken.items, taken.count, sizeof(*taken.items), compare);
 	free(list->items);
-	*list = taken;
+	list->items = taken.items;
+	list->count = taken.count;
 }
 
 /* Is `above` the process or an ancestor of it? */
@@ -170,11 +171,46 @@ bool live_process_maps(uint32_t pid, uint64_t ino)
 	return false;
 }
 
+/* The number that the kernel gave last to a process or thread of this PID namespace, which /proc is to
+ * show; 0: not known. */
+static uint32_t newest_pid(void)
+{
+	char text[24], self[24] = "";
+	ssize_t bytes = sys_read_file("/proc/sys/kernel/ns_last_pid", text, sizeof(text));
+
+	if (bytes <= 0 || readlink("/proc/self", self, sizeof(self) - 1) <= 0 ||
+	    strtoul(self, NULL, 10) != (unsigned long)getpid())
+		return 0;
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+/* newest: it was so before the list is taken. */
+static void inspect_all(const struct session *session, pid_t leave_out, uint32_t newest,
+			struct live_processes *list)
+{
+	list->newest = newest;
+	list->taken_ns = sys_boottime_ns();
+	list->leave_out = leave_out;
+	read_all(list);
+	mark_own(session, leave_out, list);
+}
+
 void live_processes_list(const struct session *session, pid_t leave_out,
 			 struct live_processes *list)
 {
-	read_all(list);
-	mark_own(session, leave_out, list);
+	inspect_all(session, leave_out, newest_pid(), list);
+}
+
+void live_processes_renew(const struct session *session, pid_t leave_out,
+			  struct live_processes *list)
+{
+	/* One that was there and is the session's only now, by an exec, is missed for no longer. */
+	const uint64_t MOMENT_NS = 50000000;
+	uint32_t newest = newest_pid();
+
+	if (!list->items || !newest || newest != list->newest || leave_out != list->leave_out ||
+	    sys_boottime_ns() - list->taken_ns > MOMENT_NS)
+		inspect_all(session, leave_out, newest, list);
 }
 
 uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino)

@@ -21,14 +21,22 @@ struct live_process {
 struct live_processes {
 	struct live_process *items;
 	size_t count;
+	uint32_t newest;   /* the number that the kernel had given last; 0: not known */
+	uint64_t taken_ns; /* boottime */
+	pid_t leave_out;
 };
 
 /* live_processes_list(): inspects every process of the machine: one or a few milliseconds.
  *
  * leave_out: a child of this process that is none of the session, with all below it; 0: there is
- * none.  list: what was taken before, or zeroes; free its items. */
+ * none.  list: what was taken before, or all zero; free its items. */
 void live_processes_list(const struct session *session, pid_t leave_out,
 			 struct live_processes *list);
+
+/* live_processes_renew(): the same, for who asks for file after file: a list that was taken a moment ago stays where the
+ * kernel says that no process has begun since. */
+void live_processes_renew(const struct session *session, pid_t leave_out,
+			  struct live_processes *list);
 
 /* live_processes_writer(): one of the session's processes that may write to a file at any moment:
  * it holds a descriptor for it that is open for writing, or a shared mapping.  dev, ino: of the

@@ -98,7 +98,7 @@ static bool is_deserted(const struct session *session, const struct live_process
 
 unsigned outlive_stranded(const struct session *session, char *ret_names)
 {
-	struct live_processes list = { NULL, 0 };
+	struct live_processes list = { .items = NULL };
 	unsigned count = 0;
 
 	live_processes_list(session, 0, &list);
@@ -111,7 +111,7 @@ unsigned outlive_stranded(const struct session *session, char *ret_names)
 void outlive_find(const struct session *session, pid_t leave_out, struct outlive *ret_outlive)
 {
 	static const struct timespec PAUSE = { .tv_nsec = PAUSE_NS };
-	struct live_processes list = { NULL, 0 };
+	struct live_processes list = { .items = NULL };
 	struct outlive found = { .count = 1 };
 
 	for (int attempt = 0; attempt < ATTEMPTS && found.count; attempt++) {

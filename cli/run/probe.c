@@ -218,7 +218,7 @@ static char **run_line(const struct probe *probe, char *const words[], const cha
 /* Ends the run and all that it started. */
 static void kill_all(const struct probe *probe, pid_t run)
 {
-	struct live_processes list = { NULL, 0 };
+	struct live_processes list = { .items = NULL };
 	bool found = true;
 
 	(void)kill(run, SIGKILL);

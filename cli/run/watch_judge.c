@@ -186,7 +186,7 @@ static uint32_t holder_of(struct watch *watch, const struct sight *sight)
 {
 	if (version_is_none(&sight->version))
 		return 0;
-	live_processes_list(watch->session, watch->left_out, &watch->live_process);
+	live_processes_renew(watch->session, watch->left_out, &watch->live_process);
 	return live_processes_writer(&watch->live_process, sight->stat.st_dev, sight->stat.st_ino);
 }
 
