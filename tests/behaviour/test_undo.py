@@ -1,63 +1,14 @@
 """undo and redo: what an agent's commands removed, renamed and changed comes back, and nothing else is touched."""
 import json
 import os
-import random
 import re
 import shutil
-import signal
 import subprocess
-import time
 import unittest
 
-from harness import BUILD, LONG, SEEN, Session, wait_until
-from undoing import difference, tree
-
-ROOT = os.geteuid() == 0
-BEGINS_LATE = os.path.join(BUILD, "tests", "programs", "helpers", "begins_late")
-
-
-class Undone(unittest.TestCase):
-    def setUp(self):
-        self.session = Session()
-        self.addCleanup(self.session.close)
-        for name in ("src/a", "src/b", "src/deep/c", "top"):
-            os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
-            self.session.write(name, b"the content of %s\n" % name.encode())
-        os.symlink("a", self.session.path("src/link"))
-        os.link(self.session.path("src/b"), self.session.path("hard"))
-        os.chmod(self.session.path("top"), 0o640)
-        self.before = self.tree()
-
-    def tree(self, times=False):
-        return tree(self.session.workspace, times)
-
-    def agent(self, *commands):
-        """Has an agent run commands, a step each; the session ends.  Returns the trees behind each."""
-        agent, trees = self.session.agent(), []
-        for command in commands:
-            agent.shell(command)
-            trees.append(self.tree())
-        agent.close()
-        return trees
-
-    def undo(self, *words, code=0, command="undo"):
-        result = self.session.seen(command, "--session", self.session.name, *words, check=False)
-        self.assertEqual(result.returncode, code, (words, result.stdout, result.stderr))
-        return result
-
-    def assertTree(self, expected):
-        self.assertEqual(difference(expected, self.tree()), [])
-
-    def read(self, name):
-        with open(self.session.path(name), "rb") as file:
-            return file.read()
-
-    def has(self, name):
-        return os.path.lexists(self.session.path(name))
-
-    @property
-    def records(self):
-        return os.path.join(self.session.directory, ".local/state/seen", self.session.name, "undo")
+from harness import Session, wait_until
+from undo_case import Undone
+from undoing import difference
 
 
 class Undo(Undone):
@@ -93,7 +44,7 @@ class Undo(Undone):
             self.assertEqual(self.undo("--all", "--dry-run", code=1).stdout, b"nothing was changed: this would change 0 paths\n")
             self.undo(command="redo")
 
-    def test_what_is_not_kept_is_named_once(self):
+    def test_what_can_be_made_again_is_named_once(self):
         for name in ("src/__pycache__/a.pyc", "repository/objects/aa/bb", "repository/HEAD", "repository/refs/x"):
             os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
             self.session.write(name, b"x")
@@ -422,26 +373,6 @@ class Undo(Undone):
         self.undo("--all")
         self.assertTree(self.before)
 
-    def test_by_the_agent_itself_and_while_a_step_runs(self):
-        agent = self.session.agent()
-        agent.shell("rm -r src")
-        seen = " ".join(("env", "HOME=" + self.session.directory, SEEN))
-        output = agent.shell(seen + " undo --last 2>&1")
-        self.assertIn(b"undone", output)
-        self.assertTree(self.before)
-        agent.shell("rm top; (sleep 60 & echo $! > pid) > /dev/null 2>&1 < /dev/null")
-        with open(self.session.path("pid")) as file:
-            pid = int(file.read())
-        # the shell's copy goes on record as soon as it runs itself: on a busy machine, behind the shell's end
-        wait_until(lambda: os.path.basename(os.readlink("/proc/%d/exe" % pid)) == "sleep")
-        try:
-            self.assertIn(b"still runs", self.undo("--last", "top", code=12).stderr)
-            self.undo("--last", "--force", "top")
-            self.assertIn(b"top", self.tree())
-        finally:
-            os.kill(pid, signal.SIGKILL)
-        agent.close()
-
     def test_last_twice_after_all_was_redone(self):
         between = []
         agent = self.session.agent()
@@ -490,18 +421,6 @@ class Undo(Undone):
         self.session.seen("undo", "--session", self.session.name, "--all", "--force", check=False)
         self.assertEqual(os.listdir(external), [])
 
-
-class Harm(Undone):
-    """What goes wrong: nothing is lost, and the rest is done afterwards."""
-
-    def fill(self, count):
-        for i in range(count):
-            self.session.write("src/deep/f%d" % i, b"%d" % i * 50)
-        self.before = self.tree()
-
-    def destroy(self):
-        return self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top")[-1]
-
     def test_a_directory_that_an_undo_of_one_step_removed_comes_back_with_what_was_in_it(self):
         """It was empty then: a later step had removed or renamed what was in it."""
         after = self.agent("mkdir -p d/e; chmod 711 d/e; python3 -c \"import os; [os.setxattr('d/e', 'user.' + n, n.encode()) for n in 'ab']\"", "echo x > d/e/f; echo y > d/e/g", "rm d/e/f; mv d/e/g g")[-1]
@@ -520,154 +439,6 @@ class Harm(Undone):
         self.undo(command="redo")
         self.assertTree(after)
 
-    def test_what_begins_at_this_moment_runs(self):
-        """A copy that has not run yet is not on record; the shell that made it has ended."""
-        agent = self.session.agent()
-        agent.shell("echo x > top; exec %s 300 sleep 1 < /dev/null > /dev/null 2>&1" % BEGINS_LATE)
-        refused = self.undo("--all", code=12)
-        self.assertIn(b"step 1 still runs", refused.stderr)
-        wait_until(lambda: not self.session.seen("undo", "--all", "--session", self.session.name, check=False).returncode)
-        self.assertTree(self.before)
-        agent.close()
 
-    def test_a_program_that_is_long_in_being_loaded_runs(self):
-        """When a program began the kernel does not tell: only when its process did."""
-        agent = self.session.agent()
-        static = BEGINS_LATE + "_static"  # not observed: what it starts is, once it is loaded
-        agent.shell("echo x > top; exec %s 0 %s then 500 sleep 2 < /dev/null > /dev/null 2>&1" % (static, static))
-        refused = self.undo("--all", code=12)
-        self.assertIn(b" still runs: ", refused.stderr)
-        agent.close()
-
-    @unittest.skipUnless(shutil.which("strace"), "needs strace")
-    def test_what_begins_while_the_journal_is_read_runs(self):
-        agent = self.session.agent()
-        agent.shell("echo x > top")
-        journal = os.path.join(os.path.dirname(self.records), "journal")
-        undo = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-P", journal, "-e", "trace=close", "-e", "inject=close:delay_exit=2500000:when=1",
-                                 SEEN, "undo", "--all", "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.7)
-        agent.shell("sleep 6 < /dev/null > /dev/null 2>&1 &")
-        said = undo.communicate(timeout=60)
-        self.assertEqual((undo.returncode, b"step 2 still runs" in said[1]), (12, True), said)
-        agent.close()
-
-    def test_programs_that_begin_all_the_time_are_waited_for_a_second(self):
-        """None of them is ever on record."""
-        agent = self.session.agent()
-        agent.shell('printf %s "$SEEN_SESSION" > named')
-        environment = {**os.environ, "SEEN_SESSION": self.read("named").decode(), "LD_PRELOAD": ""}
-        others = subprocess.Popen(["sh", "-c", "while sleep 0.3 & do sleep 0.05; done"], env=environment)
-        try:
-            self.assertLess(min(self.seconds() for _ in range(3)), 2)
-        finally:
-            others.kill()
-            others.wait()
-            agent.close()
-
-    def seconds(self):
-        begin = time.monotonic()
-        result = self.session.seen("undo", "--all", "--session", self.session.name, check=False)
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        return time.monotonic() - begin
-
-    def test_killed_and_continued(self):
-        self.fill(60)
-        self.destroy()
-        chance = random.Random(1)
-        environment = self.session.environment
-        for attempt in range(1000 if LONG else 8):
-            command = ("undo", "--all") if attempt % 2 == 0 else ("redo",)
-            process = subprocess.Popen([SEEN, *command, "--session", self.session.name], cwd=self.session.workspace, env=environment,
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            time.sleep(chance.random() * 0.08)
-            process.kill()
-            process.communicate()
-            unfinished = self.session.seen("undo", "--session", self.session.name, "--continue", check=False)
-            self.assertIn(unfinished.returncode, (0, 1), (attempt, unfinished.stdout, unfinished.stderr))
-            if unfinished.returncode == 1:  # it was killed before the plan, or done
-                result = self.session.seen(*command, "--session", self.session.name, check=False)
-                self.assertIn(result.returncode, (0, 1), result.stderr)
-            if attempt % 2 == 0:
-                self.assertEqual(difference(self.before, self.tree()), [], attempt)
-            else:
-                self.assertNotIn(b"src/a", self.tree(), attempt)
-            self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
-
-    def test_read_only_directories(self):
-        """As an ordinary user, too (behaviour.ordinary_user): of more of them than are open at once."""
-        for i in range(40):
-            os.makedirs(self.session.path("ro/d%02d/e" % i))
-            self.session.write("ro/d%02d/f" % i, b"%d" % i)
-        subprocess.run(["chmod", "-R", "a-w", self.session.path("ro")], check=True)
-        self.addCleanup(subprocess.run, ["chmod", "-R", "u+w", self.session.path("ro")], stderr=subprocess.DEVNULL)
-        self.before = self.tree()
-        after = self.agent("chmod -R u+w ro; rm -rf ro")[-1]
-        chance = random.Random(2)
-        for attempt in range(200 if LONG else 6):
-            command = ("undo", "--all") if attempt % 2 == 0 else ("redo",)
-            process = subprocess.Popen([SEEN, *command, "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            if attempt > 1:
-                time.sleep(chance.random() * 0.04)
-                process.kill()
-            process.communicate()
-            unfinished = self.session.seen("undo", "--session", self.session.name, "--continue", check=False)
-            self.assertIn(unfinished.returncode, (0, 1), (attempt, unfinished.stdout, unfinished.stderr))
-            if unfinished.returncode == 1 and attempt > 1:
-                self.session.seen(*command, "--session", self.session.name, check=False)
-            self.assertEqual(difference(self.before if attempt % 2 == 0 else after, self.tree()), [], attempt)
-
-    def test_damaged_content_is_named_and_left(self):
-        self.fill(3)
-        self.agent("rm src/a src/deep/c")
-        part = os.path.join(self.records, "00000000.part")
-        with open(part, "r+b") as file:
-            at = file.read().index(b"the content of src/a")
-            file.seek(at)
-            file.write(b"X")
-        result = self.undo("--all", code=8)
-        self.assertIn(b"src/a is left as it is: what was kept of it is damaged", result.stderr)
-        now = self.tree()
-        self.assertEqual((b"src/a" in now, now[b"src/deep/c"]), (False, self.before[b"src/deep/c"]))
-
-    def test_nothing_is_done_where_nothing_can_be_kept(self):
-        after = self.destroy()
-        if ROOT:
-            subprocess.run(["mount", "--bind", self.records, self.records], check=True)
-            self.addCleanup(subprocess.run, ["umount", "-l", self.records], check=False, stderr=subprocess.DEVNULL)
-            subprocess.run(["mount", "-o", "remount,bind,ro", self.records], check=True)
-        else:
-            os.chmod(self.records, 0o500)
-        self.assertIn(b"nothing was changed", self.undo("--all", code=8).stderr)
-        self.assertTree(after)
-        if ROOT:
-            subprocess.run(["umount", self.records], check=True)
-        else:
-            os.chmod(self.records, 0o700)
-        self.undo("--all")
-        self.assertTree(self.before)
-
-    @unittest.skipUnless(ROOT, "mounts a file system")
-    def test_full_disk(self):
-        """The workspace's file system becomes full in the middle: the rest is done when there is room."""
-        small = os.path.join(self.session.directory, "workspace")
-        shutil.rmtree(small)
-        os.mkdir(small)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
-        for i in range(40):
-            self.session.write("f%d" % i, os.urandom(10000))
-        before = self.tree()
-        self.agent("rm f*")
-        with open(self.session.path("ballast"), "wb") as file:
-            file.write(bytes(800000))
-        result = self.undo("--all", code=8)
-        self.assertIn(b"--continue", result.stderr)
-        now = self.tree()
-        self.assertEqual([name for name in now if name != b"ballast" and now[name] != before[name]], [])
-        os.unlink(self.session.path("ballast"))
-        self.assertIn(b"--continue: without --dry-run", self.undo("--continue", "--dry-run", code=2).stderr)
-        self.undo("--continue")
-        self.assertEqual(difference(before, self.tree()), [])
+if __name__ == "__main__":
+    unittest.main()

@@ -2,13 +2,15 @@
 import os
 import random
 import resource
+import shutil
 import subprocess
+import time
 import unittest
 
 from harness import BUILD, LONG, SEEN, Session
 from stopped import run_stopped
+from undo_case import Undone
 from undoing import difference, tree
-from test_undo import Undone
 
 ROOT = os.geteuid() == 0
 FAILS_AT = os.path.join(BUILD, "tests", "programs", "helpers", "fails_at")
@@ -251,6 +253,118 @@ class HarmOfMany(Harmed):
         result = self.session.seen("undo", "--all", "--session", self.session.name, check=False)
         self.assertEqual(result.returncode, 0, (result.stdout, result.stderr))
         self.assertEqual(difference(self.before, self.tree()), [])
+
+
+class Failures(Undone):
+    """What goes wrong: nothing is lost, and the rest is done afterwards."""
+
+    def fill(self, count):
+        for i in range(count):
+            self.session.write("src/deep/f%d" % i, b"%d" % i * 50)
+        self.before = self.tree()
+
+    def destroy(self):
+        return self.agent("mv src moved; rm -r moved/deep; mkdir src; chmod 600 moved/a; mv hard top")[-1]
+
+    def test_killed_and_continued(self):
+        self.fill(60)
+        self.destroy()
+        chance = random.Random(1)
+        environment = self.session.environment
+        for attempt in range(1000 if LONG else 8):
+            command = ("undo", "--all") if attempt % 2 == 0 else ("redo",)
+            process = subprocess.Popen([SEEN, *command, "--session", self.session.name], cwd=self.session.workspace, env=environment,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(chance.random() * 0.08)
+            process.kill()
+            process.communicate()
+            unfinished = self.session.seen("undo", "--session", self.session.name, "--continue", check=False)
+            self.assertIn(unfinished.returncode, (0, 1), (attempt, unfinished.stdout, unfinished.stderr))
+            if unfinished.returncode == 1:  # it was killed before the plan, or done
+                result = self.session.seen(*command, "--session", self.session.name, check=False)
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+            if attempt % 2 == 0:
+                self.assertEqual(difference(self.before, self.tree()), [], attempt)
+            else:
+                self.assertNotIn(b"src/a", self.tree(), attempt)
+            self.assertFalse([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")])
+
+    def test_read_only_directories(self):
+        """As an ordinary user, too (behaviour.ordinary_user): of more of them than are open at once."""
+        for i in range(40):
+            os.makedirs(self.session.path("ro/d%02d/e" % i))
+            self.session.write("ro/d%02d/f" % i, b"%d" % i)
+        subprocess.run(["chmod", "-R", "a-w", self.session.path("ro")], check=True)
+        self.addCleanup(subprocess.run, ["chmod", "-R", "u+w", self.session.path("ro")], stderr=subprocess.DEVNULL)
+        self.before = self.tree()
+        after = self.agent("chmod -R u+w ro; rm -rf ro")[-1]
+        chance = random.Random(2)
+        for attempt in range(200 if LONG else 6):
+            command = ("undo", "--all") if attempt % 2 == 0 else ("redo",)
+            process = subprocess.Popen([SEEN, *command, "--session", self.session.name], cwd=self.session.workspace, env=self.session.environment,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if attempt > 1:
+                time.sleep(chance.random() * 0.04)
+                process.kill()
+            process.communicate()
+            unfinished = self.session.seen("undo", "--session", self.session.name, "--continue", check=False)
+            self.assertIn(unfinished.returncode, (0, 1), (attempt, unfinished.stdout, unfinished.stderr))
+            if unfinished.returncode == 1 and attempt > 1:
+                self.session.seen(*command, "--session", self.session.name, check=False)
+            self.assertEqual(difference(self.before if attempt % 2 == 0 else after, self.tree()), [], attempt)
+
+    def test_damaged_content_is_named_and_left(self):
+        self.fill(3)
+        self.agent("rm src/a src/deep/c")
+        part = os.path.join(self.records, "00000000.part")
+        with open(part, "r+b") as file:
+            at = file.read().index(b"the content of src/a")
+            file.seek(at)
+            file.write(b"X")
+        result = self.undo("--all", code=8)
+        self.assertIn(b"src/a is left as it is: what was kept of it is damaged", result.stderr)
+        now = self.tree()
+        self.assertEqual((b"src/a" in now, now[b"src/deep/c"]), (False, self.before[b"src/deep/c"]))
+
+    def test_nothing_is_done_where_nothing_can_be_kept(self):
+        after = self.destroy()
+        if ROOT:
+            subprocess.run(["mount", "--bind", self.records, self.records], check=True)
+            self.addCleanup(subprocess.run, ["umount", "-l", self.records], check=False, stderr=subprocess.DEVNULL)
+            subprocess.run(["mount", "-o", "remount,bind,ro", self.records], check=True)
+        else:
+            os.chmod(self.records, 0o500)
+        self.assertIn(b"nothing was changed", self.undo("--all", code=8).stderr)
+        self.assertTree(after)
+        if ROOT:
+            subprocess.run(["umount", self.records], check=True)
+        else:
+            os.chmod(self.records, 0o700)
+        self.undo("--all")
+        self.assertTree(self.before)
+
+    @unittest.skipUnless(ROOT, "mounts a file system")
+    def test_full_disk(self):
+        """The workspace's file system becomes full in the middle: the rest is done when there is room."""
+        small = os.path.join(self.session.directory, "workspace")
+        shutil.rmtree(small)
+        os.mkdir(small)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
+        for i in range(40):
+            self.session.write("f%d" % i, os.urandom(10000))
+        before = self.tree()
+        self.agent("rm f*")
+        with open(self.session.path("ballast"), "wb") as file:
+            file.write(bytes(800000))
+        result = self.undo("--all", code=8)
+        self.assertIn(b"--continue", result.stderr)
+        now = self.tree()
+        self.assertEqual([name for name in now if name != b"ballast" and now[name] != before[name]], [])
+        os.unlink(self.session.path("ballast"))
+        self.assertIn(b"--continue: without --dry-run", self.undo("--continue", "--dry-run", code=2).stderr)
+        self.undo("--continue")
+        self.assertEqual(difference(before, self.tree()), [])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import os
 import sys
 import unittest
 
-from test_undo import Undone
+from undo_case import Undone
 from undoing import difference
 
 

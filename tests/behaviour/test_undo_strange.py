@@ -7,7 +7,7 @@ import unittest
 
 from driver import SOURCE, jsonschema
 from harness import SEEN, Agent, Session
-from test_undo import Undone
+from undo_case import Undone
 
 
 class Sessions(Undone):
