@@ -318,7 +318,7 @@ int undo_report_complete(struct undo_run *run)
 static const char *why(int error)
 {
 	return error == -EBUSY       ? "it changed meanwhile"
-	       : error == -ENOTEMPTY ? "there are files in it that the session did not make"
+	       : error == -ENOTEMPTY ? "there are files in it that this does not take back"
 	       : error == -ENODATA   ? "its content is not kept any more"
 	       : error == -EBADMSG   ? "its kept content is damaged"
 	       : error == -ELOOP     ? "a symbolic link is on the way"

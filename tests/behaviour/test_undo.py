@@ -295,7 +295,7 @@ class Undo(Undone):
         result = self.undo("--all", code=12)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"4 paths undone; `seen redo` takes it back", b"removed made/deep/", b"removed made/deep/x",
                                                               b"removed made/y", b"renamed made/top to top"])
-        self.assertEqual(result.stderr, b"seen: made is left as it is: there are files in it that the session did not make\n")
+        self.assertEqual(result.stderr, b"seen: made is left as it is: there are files in it that this does not take back\n")
         self.undo(command="redo")
         document = json.loads(self.undo("--all", "--json", code=12).stdout)
         self.assertEqual(({change["path"] for change in document["changes"]}, [left["path"] for left in document["left"]]),
