@@ -426,7 +426,8 @@ class Limits(Keep):
 
     def test_the_oldest_steps_lose_their_undo_first(self):
         self.files(8, 300000)
-        text = self.run_with("; ".join("rm f%d" % i for i in range(8)), max_bytes=1 << 20)
+        self.file("early", b"1\n")
+        text = self.run_with("echo 2 >> early; " + "; ".join("rm f%d" % i for i in range(8)), max_bytes=1 << 20)
         self.assertIn("seen: undo: the oldest steps cannot be undone any more: what is kept reached [undo] max_bytes\n", text)
         self.assertNotIn("could not be kept", text)
         kept = sum(path.stat().st_size for path in (self.session_directory() / "undo").rglob("*") if path.is_file())
@@ -434,6 +435,8 @@ class Limits(Keep):
         self.assertIn(b"the oldest steps cannot be undone any more", self.seen("story", "--session", "s", code=0).stderr)
         self.assertIn(b"the oldest undo records went", self.seen("undo", "--session", "s", "--all", code=8).stderr)
         self.assertEqual([name for name in sorted(os.listdir(self.work)) if name.startswith("f")], ["f5", "f6", "f7"])
+        # Whether its lines are older than the session was on those records.
+        self.assertEqual({origin["kind"] for origin in self.json("blame", "--session", "s", "early")["origins"]}, {"unknown"})
 
     def test_a_file_that_is_too_large(self):
         self.file("large", bytes(200000))
