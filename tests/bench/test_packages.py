@@ -1,0 +1,77 @@
+"""packages: a package is built bare and by both ways, and a build that came to something else is found."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from importlib.machinery import SourceFileLoader
+
+PACKAGES = os.path.join(os.environ["SEEN_SOURCE"], "tests/bench/packages")
+BUILD = os.path.realpath(os.environ["SEEN_BUILD"])
+FILES = {
+    "changelog": "tiny (1.0) unstable; urgency=low\n\n  * First.\n\n -- A Person <person@example.com>  Mon, 17 Nov 2025 08:00:00 +0000\n",
+    "control": "Source: tiny\nMaintainer: A Person <person@example.com>\nRules-Requires-Root: no\n\nPackage: tiny\nArchitecture: all\nDescription: tiny\n",
+    "rules": "#!/usr/bin/make -f\nbuild binary-arch:\nclean:\n\trm -rf debian/tiny debian/files\nbinary binary-indep:\n\tmkdir -p debian/tiny/DEBIAN debian/tiny/usr/share/tiny\n"
+             "\techo same > debian/tiny/usr/share/tiny/file\n\tdpkg-gencontrol -ptiny -Pdebian/tiny\n\tdpkg-deb --root-owner-group -b debian/tiny ..\n",
+    "source/format": "3.0 (native)\n",
+}
+
+
+def setUpModule():
+    for tool in ("dpkg-buildpackage", "make"):
+        if not shutil.which(tool):
+            raise unittest.SkipTest("%s is not installed" % tool)
+
+
+class Packages(unittest.TestCase):
+    def setUp(self):
+        self.top = tempfile.mkdtemp(prefix="seen-test.packages.")
+        self.addCleanup(shutil.rmtree, self.top, ignore_errors=True)
+        self.package = os.path.join(self.top, "tiny")
+        for name, text in FILES.items():
+            path = os.path.join(self.package, "debian", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+        os.chmod(os.path.join(self.package, "debian/rules"), 0o755)
+
+    def farm(self, build=BUILD):
+        done = subprocess.run([sys.executable, PACKAGES, "--directory", os.path.join(self.top, "farm"), "--rounds", "1", self.package],
+                              env={**os.environ, "SEEN_BUILD": build}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def fake(self, text):
+        build = os.path.join(self.top, "fake")
+        os.makedirs(os.path.join(build, "bin"))
+        with open(os.path.join(build, "bin/seen"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n%s\nexec %s/bin/seen \"$@\"\n" % (text, BUILD))
+        os.chmod(file.name, 0o755)
+        return build
+
+    def test_same(self):
+        status, text, errors = self.farm()
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(text, r"\n\| tiny \|  \| [0-9.]+ s \|( [0-9.]+ \([0-9. to]+\) \| [0-9.]+ \([0-9. to]+\) \| [1-9][0-9,]* \| 0 \|){2} files \|\n$")
+
+    def test_other_results(self):
+        """Bytes of files that are as large as bare's, too: but only where bare builds agree."""
+        def built(*digests, last="1"):
+            return {way: {"results": {"a.deb": ([("./a", "-rw-r--r--", last if way == "both" else "1")], digest)}} for way, digest in zip(module.WAYS, digests)}
+
+        module = SourceFileLoader("packages", PACKAGES).load_module()
+        self.assertTrue(module.compare("a", [built("x", "x", "x"), built("x", "x", "x")]))
+        self.assertFalse(module.compare("a", [built("x", "y", "z"), built("w", "y", "z")]))
+        self.assertFalse(module.compare("a", [built("x", "y", "z")]))
+        for digests in ("x", "y", "x"), ("x", "x", "y"):
+            self.assertRaisesRegex(module.Failed, "other bytes", module.compare, "a", [built("x", "x", "x"), built(*digests)])
+        self.assertRaisesRegex(module.Failed, "a, both: other files", module.compare, "a", [built("x", "x", "x", last="2")])
+
+    def test_failed_build(self):
+        status, _, errors = self.farm(self.fake("exit 3"))
+        self.assertEqual(status, 1)
+        self.assertIn("auto: status 3", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
