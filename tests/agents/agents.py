@@ -1,7 +1,7 @@
 """The agents: where they come from, how they are started, how they spell a tool call.
 
 To add one: a subclass of Agent in AGENTS, speaking an API of model_server.py. VARIANTS, named
-NAME+VARIANT, are for survey alone.
+NAME+VARIANT, are for survey, and for those plays of run that the options name.
 """
 import json
 import os
@@ -37,6 +37,7 @@ class Agent:
     think_s = 0  # that a model takes for each call at least, for what it was given to be in its transcript by then
     profiles = ()  # other sections of agents.ini that are its profile
     cuts = None  # that many characters of a file are given at once
+    sandboxed = False  # its commands run in a sandbox of its own, which may keep .git, and has mounts in the workspace
     rewrites = True  # a tool of its own writes files anew that are there
     replaces_threads = False  # what npm installs has several threads, and becomes the program, which the supervisor must observe
     searches = False  # it has a search tool that starts rg, where that is on PATH
@@ -438,6 +439,7 @@ MORE = {agent.name: agent for agent in (OpenCode(), Kilo(), Cline())}
 
 class CodexSandboxed(Codex):
     variant = "`--sandbox workspace-write`"
+    sandboxed = True
 
     def arguments(self, prompt):
         return ["exec", "--json", "--sandbox", "workspace-write", prompt]
@@ -473,6 +475,7 @@ class GeminiInCI(Gemini):
 
 class ClaudeSandboxed(Claude):
     variant = "`sandbox.enabled = true`"  # bubblewrap and socat
+    sandboxed = True
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.claude/settings.json", json.dumps({"sandbox": {
@@ -482,6 +485,7 @@ class ClaudeSandboxed(Claude):
 
 class ClaudeScrubbing(Claude):
     variant = "`CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1`"  # it sandboxes commands too, and asks
+    sandboxed = True
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.claude/settings.json", json.dumps({"permissions": {
