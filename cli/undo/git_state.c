@@ -65,7 +65,8 @@ static bool is_refreshed(const struct making *making, const struct file_state *l
 static bool is_only_refreshed(const struct making *making, const struct tree_change *change)
 {
 	struct file_history history = { .count = 0 };
-	bool same = change->after.exists && S_ISREG(change->after.mode) &&
+	const struct tree_entry *now = &change->after;
+	bool same = (!now->exists || S_ISREG(now->mode)) &&
 		    file_history_read(making->records, change->path, true, &history) == 0 &&
 		    history.count;
 
@@ -77,9 +78,13 @@ static bool is_only_refreshed(const struct making *making, const struct tree_cha
 			same = is_refreshed(making, left, &one->before, change->path);
 	}
 	const struct file_state *last = same ? &history.changes[history.count - 1].after : NULL;
-	same = same && ((last->known && last->state.ino == change->after.ino &&
-			 last->state.mtime_ns == change->after.mtime_ns) ||
-			is_refreshed(making, last, NULL, change->path));
+	if (same && !now->exists)
+		same = last->known &&
+		       !last->exists; /* the session removed it, not another program */
+	else
+		same = same && ((last->known && last->state.ino == now->ino &&
+				 last->state.mtime_ns == now->mtime_ns) ||
+				is_refreshed(making, last, NULL, change->path));
 	file_history_free(&history);
 	return same;
 }

@@ -217,6 +217,35 @@ class ByItself(GitCase):
         self.assertIn(b"appended to ", self.undo("--all"))
         self.assertEqual(self.session.seen("gc", self.session.name, check=False).stderr, b"")
 
+    def test_git_status_of_a_person_before_the_session_removed_the_index(self):
+        for remove in "rm .git/index", "rm -rf .git", "git rm -q a; git commit -qm gone; rm -rf .git":
+            before = self.head()
+            agent = self.session.agent()
+            agent.shell("echo 3 > a; git commit -qam three")
+            index = os.stat(self.session.path(".git/index")).st_ino
+            self.git("sleep 0.02; touch k; git status")
+            self.assertNotEqual(os.stat(self.session.path(".git/index")).st_ino, index)
+            agent.shell(remove)
+            agent.close()
+            self.assertEqual(self.left("--all"), set())
+            self.seen(0, "undo", "--all")
+            self.assertEqual(self.head(), before)
+            self.session.close()
+            self.setUp()
+
+    def test_an_index_that_a_person_wrote_to_before_the_session_removed_it(self):
+        for person, remove in ("echo y > y; git add y", "rm .git/index"), ("true", "true"):
+            agent = self.session.agent()
+            agent.shell("echo 3 > a; git commit -qam three")
+            self.git(person)
+            agent.shell(remove)
+            agent.close()
+            if remove == "true":
+                os.remove(self.session.path(".git/index"))
+            self.assertIn((".git/index", "external"), self.left("--all"))
+            self.session.close()
+            self.setUp()
+
     def test_a_repository_that_was_renamed_has_its_log_again_by_a_redo(self):
         """Where the refs that the log is of did not change."""
         self.git("mkdir in; git init -q in/it; cd in/it; git commit -q --allow-empty -m one")
