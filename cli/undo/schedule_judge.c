@@ -230,6 +230,29 @@ static enum schedule_reason reason_of(const struct making *making, size_t index)
 		       : (enum schedule_reason)reason;
 }
 
+/* A directory that was made does not go where something in it is left; nor does the one that it is in.  What is below
+ * comes behind it in the list. */
+static void leave_above(struct making *making)
+{
+	char above[PACK_PATH_BYTES_MAX + 1];
+
+	for (size_t i = making->changes->count; i-- > 0;) {
+		const struct tree_change *change = &making->changes->changes[i];
+		if (!is_left(making->fates[i]) || !change->after.exists ||
+		    strlen(change->path) >= sizeof(above))
+			continue;
+		strcpy(above, change->path);
+		*strrchr(above, '/') = '\0';
+		const struct tree_change *directory = making_find(making, above);
+		unsigned char *fate = directory
+					      ? &making->fates[directory - making->changes->changes]
+					      : NULL;
+		if (fate && *fate == FATE_OPEN && !directory->before.exists &&
+		    !directory->moved_from && !making_is_taken(making, above, false))
+			*fate = FATE_LEFT + SCHEDULE_WITHIN;
+	}
+}
+
 static int report_left(struct making *making)
 {
 	struct schedule_report *report = making->report;
@@ -303,5 +326,6 @@ int making_judge(struct making *making)
 	}
 	if (error == 0)
 		error = git_log_judge(making);
+	leave_above(making);
 	return error ? error : report_left(making);
 }

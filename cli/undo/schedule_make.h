@@ -18,6 +18,7 @@ enum schedule_reason {
 	SCHEDULE_NO_OBJECTS, /* an object is gone that git's state names */
 	SCHEDULE_NO_SHARED,  /* the shared part of a split index is gone */
 	SCHEDULE_UNIT,       /* another part of the repository's state is left */
+	SCHEDULE_WITHIN,     /* a directory that would go: something in it is left */
 };
 
 struct schedule_left {

@@ -52,6 +52,8 @@ static const char *reason_of(const struct schedule_left *left)
 	case SCHEDULE_UNIT:
 		return "the repository's state comes back as a whole, and another part of it is "
 		       "left";
+	case SCHEDULE_WITHIN:
+		return "something in it is left";
 	case SCHEDULE_LOST:
 		break;
 	}
@@ -101,7 +103,8 @@ static size_t report_paths(const struct undo_run *run, bool along, size_t shown)
 	const struct schedule_report *report = &run->report;
 
 	for (size_t i = 0; i < report->left_count && shown < LEFT_SHOWN_MAX; i++) {
-		if ((report->left[i].reason == SCHEDULE_UNIT) != along)
+		enum schedule_reason reason = report->left[i].reason;
+		if ((reason == SCHEDULE_UNIT || reason == SCHEDULE_WITHIN) != along)
 			continue;
 		message("%s is left as it is: %s",
 			name_of(run->session.workspace, report->left[i].path),
@@ -388,6 +391,7 @@ int undo_report_code(const struct undo_run *run, const struct apply_result *resu
 			partly = true;
 			break;
 		case SCHEDULE_UNIT: /* the other part tells */
+		case SCHEDULE_WITHIN:
 			break;
 		case SCHEDULE_EXTERNAL:
 		case SCHEDULE_UNSEEN:
@@ -455,7 +459,7 @@ static json_t *left_json(const struct undo_run *run, const struct apply_result *
 		[SCHEDULE_OCCUPIED] = "occupied", [SCHEDULE_NO_OBJECT] = "object",
 		[SCHEDULE_NO_OBJECTS] = "object", [SCHEDULE_UNIT] = "git",
 		[SCHEDULE_OWNER] = "owner",       [SCHEDULE_NO_SHARED] = "object",
-		[SCHEDULE_UNSEEN] = "unseen",
+		[SCHEDULE_UNSEEN] = "unseen",     [SCHEDULE_WITHIN] = "within",
 	};
 	json_t *array = json_array();
 	char directory[PATH_MAX];

@@ -1,5 +1,6 @@
 """git's state that lies elsewhere, and what a person's git makes and removes there by itself."""
 import glob
+import json
 import os
 import shutil
 import signal
@@ -152,8 +153,10 @@ class ByItself(GitCase):
         with open(self.session.path(name), "r+b") as file:
             file.write(content)
         os.chmod(self.session.path(name), mode)
-        self.assertIn((name, "external"), self.left("--all"))
-        self.seen(12, "undo", "--all")
+        planned = self.left("--all")
+        self.assertLessEqual({(name, "external"), ("new/.git", "git"), ("new", "within")}, planned)
+        result = self.session.seen("undo", "--all", "--json", "--session", self.session.name, check=False)
+        self.assertEqual(({(left["path"], left["kind"]) for left in json.loads(result.stdout)["left"]}, result.returncode), (planned, 12))
         self.assertEqual(self.session.read(name), content)
 
     def test_a_redo_is_not_promised_where_objects_alone_came_back(self):

@@ -112,6 +112,18 @@ class Strange(Undone):
         self.undo("--all")
         self.assertEqual(self.read("deep/er/gone"), b"1\n")
 
+    def test_the_directory_of_what_is_left_is_planned_to_stay(self):
+        self.agent("mkdir -p made/deep other; echo x > made/deep/x; echo y > made/y; echo z > other/z")
+        self.session.write("made/deep/x", b"by a person")
+        self.assertEqual(self.undo("--all", "--dry-run", code=12).stdout.splitlines(), [b"would remove made/y", b"would remove other/", b"would remove other/z",
+                                                                                        b"nothing was changed: this would change 3 paths"])
+        result = self.undo("--all", code=12)
+        self.assertEqual(result.stderr, b"seen: made/deep/x is left as it is: an external program changed it since\n"
+                                        b"seen: made is left as it is: something in it is left\nseen: made/deep is left as it is: something in it is left\n")
+        self.assertIn(b"3 paths undone", result.stdout)
+        self.assertEqual(self.session.read("made/deep/x"), b"by a person")
+        self.assertFalse(os.path.lexists(self.session.path("other")))
+
     def test_a_symbolic_link_in_the_place_of_a_directory(self):
         elsewhere = os.path.join(self.session.directory, "elsewhere")
         os.mkdir(elsewhere)
