@@ -346,11 +346,13 @@ static int clear_temporary(struct doing *doing, bool *ret_done)
 /* What is made, by its temporary name: an external program may change it once it has its own. */
 static struct operation_note note_made(struct doing *doing, const struct pack_state *state)
 {
+	uint8_t kind = doing->item->kind;
 	struct operation_note note = { .kind = PACK_AFTER, .path = doing->path, .before = *state };
 
-	/* Later external changes are compared with its content (file_history.h). */
-	if (doing->item->kind == SCHEDULE_SWAP && S_ISREG(state->mode) &&
-	    state->size_bytes <= left_bytes_max(doing->path)) {
+	/* Later external changes are compared with its content (file_history.h): git status writes the index of a
+	 * repository or worktree that has come back. */
+	if ((kind == SCHEDULE_SWAP || (kind == SCHEDULE_PUT && left_is_git_index(doing->path))) &&
+	    S_ISREG(state->mode) && state->size_bytes <= left_bytes_max(doing->path)) {
 		int fd = openat(temporary_in(doing), doing->temporary,
 				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (fd < 0 || operation_log_keep(&doing->applying->log, &note, fd, -1, NULL) < 0)

@@ -249,6 +249,14 @@ class ByItself(GitCase):
             self.session.close()
             self.setUp()
 
+    def test_git_status_of_a_person_in_what_an_undo_or_redo_brought_back(self):
+        self.git("git worktree add -q w side")
+        self.run_steps("echo 3 > a; git commit -qam three", "git worktree remove w", "rm -rf .git", self.MAKE)
+        for words, code in (("undo", "--all"), 0), (("redo",), 0), (("undo", "--last"), 0), (("undo", "--last"), 0), (("undo", "--last"), 0), (("undo", "--last"), 0):
+            self.assertEqual(self.session.seen(*words, "--session", self.session.name, check=False).returncode, code, words)
+            self.git("sleep 0.02; touch k; for d in . w new; do git -C $d status; done")
+        self.assertEqual(self.git("git log -1 --format=%s; git status --porcelain; git -C w status --porcelain"), "two\n?? w/\n")
+
     def test_a_repository_that_was_renamed_has_its_log_again_by_a_redo(self):
         """Where the refs that the log is of did not change."""
         self.git("mkdir in; git init -q in/it; cd in/it; git commit -q --allow-empty -m one")
