@@ -1,4 +1,4 @@
-"""packages: a package is built bare and by both ways, and a build that came to something else is found."""
+"""packages: a package is built bare, by auto and by both, and a build that came to something else is found."""
 import os
 import shutil
 import subprocess
