@@ -109,11 +109,11 @@ class Sequence:
         result, left, about = self.undone_but(listed)
         # The log of a branch that the session made, which the person wrote to, stays, and so do the directories above it.
         self.test.assertEqual([path for path, kind in left if (path, kind) not in listed and not any(other.startswith(path + "/") for other, _ in listed)], [], about)
-        self.test.assertEqual({path for path, kind in listed if kind not in ("object", "git") and "/logs/" not in path}, set(), about)
+        self.test.assertEqual({path for path, kind in listed if kind not in ("object", "git", "within") and "/logs/" not in path}, set(), about)
         self.test.assertEqual(result.returncode, 12 if "external" in [kind for _, kind in left] else 8, about)
         self.check_whole(about)
         if self.maker.layout in ("plain", "sha256", "split", "sparse", "pointers", "detached") and len(self.maker.directories()) == 1:
-            kept = {path.partition("/")[2]: kind for path, kind in listed if kind != "external"}
+            kept = {path.partition("/")[2]: kind for path, kind in listed if kind not in ("external", "within")}
             if all(name.startswith("refs/") and name != "refs/stash" and kind == "object" for name, kind in kept.items()):  # else all of git's state stays
                 refs = {**{name: value for name, value in self.first_refs.items() if name not in kept}, **{name: value for name, value in refs.items() if name in kept}}
             self.test.assertEqual(self.maker.refs(), refs, about)
