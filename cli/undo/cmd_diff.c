@@ -184,6 +184,8 @@ static int run(const struct config *config, char **words)
 	code = undo_session_find(config, session_name, &session);
 	if (code == EXIT_CODE_OK) {
 		undo_session_mark(&session);
+		if (access(session.undo, F_OK) < 0 && errno == ENOENT)
+			undo_session_report_none(&session);
 		code = diff(&session, words[0] ? paths : NULL);
 		undo_session_close(&session);
 	}

@@ -123,14 +123,12 @@ static const char *worktree_text(bool is_gone)
 static const char ABOVE[] =
 	"outside the workspace: what may have changed in it since the session began stays";
 
-bool undo_report_above(const struct undo_run *run)
+void undo_report_above(const struct undo_run *run)
 {
 	char directory[PATH_MAX];
-	bool is_above = undo_worktree_above(run, directory);
 
-	if (is_above)
+	if (undo_worktree_above(run, directory))
 		message("%s: %s", directory, ABOVE);
-	return is_above;
 }
 
 static void report_worktrees(const struct undo_run *run)
@@ -142,7 +140,7 @@ static void report_worktrees(const struct undo_run *run)
 		message("%s: %s", directory, worktree_text(is_gone));
 }
 
-bool undo_report_left(const struct undo_run *run)
+void undo_report_left(const struct undo_run *run)
 {
 	const struct schedule_report *report = &run->report;
 
@@ -150,14 +148,13 @@ bool undo_report_left(const struct undo_run *run)
 	if (report->left_count > LEFT_SHOWN_MAX)
 		message("and %zu more; --json lists all", report->left_count - LEFT_SHOWN_MAX);
 	report_worktrees(run);
-	bool is_above = undo_report_above(run);
+	undo_report_above(run);
 	report_excluded(run);
 	if (run->records.damaged)
 		message("%llu undo records of this session are damaged: what they held is not "
 			"known",
 			(unsigned long long)run->records.damaged);
 	undo_report_lacking(run);
-	return is_above;
 }
 
 void undo_report_lacking(const struct undo_run *run)

@@ -8,13 +8,11 @@
 #include "cli/undo/apply.h"
 #include "cli/undo/undo_run.h"
 
-/* undo_report_left(): on stderr, before anything is done: what is left as it is, and why.  Returns whether
- * undo_report_above() is among it. */
-bool undo_report_left(const struct undo_run *run);
+/* undo_report_left(): on stderr, before anything is done: what is left as it is, and why. */
+void undo_report_left(const struct undo_run *run);
 
-/* undo_report_above(): on stderr: that git's state lies above the workspace, and what changed there stays.  Returns
- * whether that is so. */
-bool undo_report_above(const struct undo_run *run);
+/* undo_report_above(): on stderr: that git's state lies above the workspace, and what changed there stays. */
+void undo_report_above(const struct undo_run *run);
 
 /* undo_report_unrecorded(): on stderr: what the session changed without a record, where that is meant by an undo.
  * undo_report_lacking(): also that the oldest records went. */

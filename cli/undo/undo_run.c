@@ -453,7 +453,7 @@ static int act(struct undo_run *run)
 		code = lock_and_plan(run);
 	if (code != EXIT_CODE_OK)
 		return code;
-	bool is_above = undo_report_left(run);
+	undo_report_left(run);
 	if (request->dry_run) {
 		code = report(run, NULL);
 		/* as the undo itself would end */
@@ -471,9 +471,8 @@ static int act(struct undo_run *run)
 			return failed(run, error);
 	}
 	if (!run->report.left_count && code == EXIT_CODE_OK)
-		message("nothing to %s: all%s is as it was",
-			request->kind == OPERATION_REDO ? "redo" : "undo",
-			is_above ? " that is on record" : "");
+		message("nothing to %s: all that is on record is as it was",
+			request->kind == OPERATION_REDO ? "redo" : "undo");
 	if (request->json && undo_report_json(run, NULL) != EXIT_CODE_OK)
 		return EXIT_CODE_OUTPUT;
 	return code == EXIT_CODE_OK ? EXIT_CODE_NOTHING : code;
@@ -570,10 +569,8 @@ int undo_run(const struct config *config, const char *name, const struct undo_re
 		git_locks_init(run->session.undo, &run->locks);
 		int error = session_open_directory(AT_FDCWD, run->session.undo, &run->directory);
 		if (error == -ENOENT) {
-			message("session %s keeps nothing for undo: [undo] enable was off, nothing "
-				"was changed, or nothing could be kept",
-				run->session.name);
-			(void)undo_report_above(run);
+			undo_session_report_none(&run->session);
+			undo_report_above(run);
 			code = EXIT_CODE_NOTHING;
 		} else {
 			code = error < 0 ? failed(run, error) : read_and_act(run);

@@ -184,6 +184,13 @@ const char *undo_session_unrecorded_text(uint64_t count, char ret_text[UNDO_SESS
 	return ret_text;
 }
 
+void undo_session_report_none(const struct undo_session *session)
+{
+	message("session %s keeps nothing for undo: [undo] enable was off, nothing was changed, or "
+		"nothing could be kept",
+		session->name);
+}
+
 void undo_session_close(struct undo_session *session)
 {
 	steps_free(&session->steps);

@@ -55,6 +55,9 @@ uint64_t undo_session_unrecorded(uint64_t lost, const struct tree_records *recor
 enum { UNDO_SESSION_TEXT_BYTES = 192 };
 const char *undo_session_unrecorded_text(uint64_t count, char ret_text[UNDO_SESSION_TEXT_BYTES]);
 
+/* undo_session_report_none(): on stderr: it has no undo records. */
+void undo_session_report_none(const struct undo_session *session);
+
 void undo_session_close(struct undo_session *session);
 
 #endif

@@ -251,6 +251,12 @@ class Diff(Story):
                             (("--since", "x"), 2)):
             self.diff(*words, code=code)
 
+    def test_of_a_session_that_keeps_nothing(self):
+        self.seen("run", "--session", "off", "--undo", "no", "--", "sh", "-c", "echo x > made", code=0)
+        shown = self.seen("diff", "--session", "off", code=0)
+        self.assertEqual(shown.stdout, b"")
+        self.assertIn(b"session off keeps nothing for undo: ", shown.stderr)
+
     def test_of_a_step_alone_where_a_person_removed_it(self):
         """What an external program removed, or moved away, behind a step is not what the step did."""
         (self.work / "d").mkdir()

@@ -40,7 +40,7 @@ class Undo(Undone):
         for _ in range(12):  # which number it gets is the file system's choice
             self.undo("--all")
             result = self.undo("--all", code=1)
-            self.assertEqual((result.stdout, result.stderr), (b"", b"seen: nothing to undo: all is as it was\n"))
+            self.assertEqual((result.stdout, result.stderr), (b"", b"seen: nothing to undo: all that is on record is as it was\n"))
             self.assertEqual(self.undo("--all", "--dry-run", code=1).stdout, b"nothing was changed: this would change 0 paths\n")
             self.undo(command="redo")
 

@@ -94,7 +94,7 @@ class Found(unittest.TestCase):
             session.seen("undo", "--since", "2", "--times", "--session", session.name)
         undone = tree(session.workspace)
         result = session.seen("redo", "--session", session.name, check=False)
-        self.assertEqual((result.returncode, result.stderr), (1, b"seen: nothing to redo: all is as it was\n"))
+        self.assertEqual((result.returncode, result.stderr), (1, b"seen: nothing to redo: all that is on record is as it was\n"))
         self.assertEqual(difference(undone, tree(session.workspace)), [])
         session.seen("redo", "--session", session.name)
         self.assertEqual(difference(after, tree(session.workspace)), [])

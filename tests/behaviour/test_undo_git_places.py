@@ -24,7 +24,7 @@ class Elsewhere(GitCase):
         self.run_steps("echo 3 > a")
         self.assertEqual(self.seen(0, "undo", "--all", "--dry-run"), "")
         self.assertEqual(self.seen(0, "undo", "--all"), "")
-        self.assertIn("all is as it was", self.seen(1, "undo", "--all"))
+        self.assertIn("all that is on record is as it was", self.seen(1, "undo", "--all"))
         for command in ("git commit -q --allow-empty -m three", "git branch new", "git rm -q --cached k; git pack-refs --all"):
             self.session.name = "test%d" % len(command)
             self.run_steps("echo 3 > a", command)
