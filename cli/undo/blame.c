@@ -305,6 +305,14 @@ static struct blame_origin origin_before(const struct following *following,
 	return before;
 }
 
+/* An undo puts another file in the place of one: that there was none in between is no version. */
+static bool is_between(const struct file_state *state, const struct file_change *change,
+		       const struct file_change *other)
+{
+	return state->known && !state->exists && change->record->operation &&
+	       change->record->operation == other->record->operation;
+}
+
 static int follow(struct following *following, const struct file_history *history, const char *path,
 		  const struct file_state *disk, char *text, size_t size)
 {
@@ -318,9 +326,14 @@ static int follow(struct following *following, const struct file_history *histor
 	for (size_t i = 0; i < history->count && error == 0; i++) {
 		if (i > 0 && !follows(following, &changes[i - 1], &changes[i]))
 			add_external(following);
-		error = read_version(following, &changes[i].before);
+		bool is_first = i == 0 ||
+				!is_between(&changes[i].before, &changes[i], &changes[i - 1]);
+		bool is_last = i + 1 == history->count ||
+			       !is_between(&changes[i].after, &changes[i], &changes[i + 1]);
+		if (is_first)
+			error = read_version(following, &changes[i].before);
 		add_writer_of(following, changes[i].record);
-		if (error == 0)
+		if (error == 0 && is_last)
 			error = read_version(following, &changes[i].after);
 	}
 	if (history->count && !file_state_is(&changes[history->count - 1].after, disk))

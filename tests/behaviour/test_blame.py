@@ -149,6 +149,22 @@ class Blame(Case):
         shown = [line.split(") ", 1)[1] for line in self.seen("blame", "--session", "s", "a", code=0).stdout.decode().splitlines()]
         self.assertEqual(shown, ["one", "2", "\tthree\\n", "person\\x1b[2J"])
 
+    def test_lines_of_a_merged_file_are_whose_they_were(self):
+        """Only what the merge brought is the undo's."""
+        self.file("a", b"".join(b"%d\n" % number for number in range(20)))
+        self.run_steps("sed -i s/^5$/five/ a", "sed -i s/^15$/fifteen/ a")
+        subprocess.run(["sed", "-i", "s/^five$/person/", self.work / "a"], check=True)
+        unmerged = self.kinds("a")
+        writers = lambda: {line: kind for line, kind in self.kinds("a") if kind != "before_session"}
+        self.seen("undo", "--session", "s", "--step", "1", "--merge", code=12)
+        self.assertEqual(writers(), {**dict.fromkeys(("<<<<<<< on disk", "=======", "5", ">>>>>>> before step 1"), "undo"), "person": "external", "fifteen": 2})
+        self.seen("redo", "--session", "s", code=0)
+        self.assertEqual(self.kinds("a"), unmerged)
+        self.seen("undo", "--session", "s", "--step", "1", "--merge", code=12)
+        subprocess.run(["sed", "-i", "/^[<=>5]/d; s/^person$/resolved/", self.work / "a"], check=True)
+        self.seen("undo", "--session", "s", "--step", "2", "--merge", code=0)
+        self.assertEqual(writers(), {"resolved": "external", "15": "undo"})
+
     def test_a_rename_that_was_undone_and_redone(self):
         """Also by the name that the file had meanwhile; what a person makes by that name is a person's."""
         self.file("a", b"one\ntwo\n")
