@@ -131,7 +131,7 @@ class Sequence:
         if not listed:
             return
         result, _, about = self.undone_but(listed)
-        self.test.assertLessEqual({kind for _, kind in listed}, {"external", "git"}, about)
+        self.test.assertLessEqual({kind for _, kind in listed}, {"external", "git", "within"}, about)
         self.test.assertEqual(result.returncode, 12, about)
         self.check_whole(about)
         if len(self.maker.directories()) == 1:
