@@ -273,15 +273,19 @@ class Aftermath:
         return None
 
     def kept(self, path):
-        """The contents of a file's versions, by `seen versions` out of the content store."""
+        """The contents of a file's versions, as `seen restore` brings them back; the file is as it was then."""
         document = json.loads(self.ask("versions", path) or '{"versions": []}')
-        contents = []
+        name = os.path.join(self.play.workspace, path)
+        contents, was = [], os.stat(name)
+        with open(name, "rb") as file:
+            before = file.read()
         for version in document["versions"]:
-            directory = os.path.join(self.state, "content")
-            for name in os.listdir(directory):
-                if name.startswith(version["hash"]):
-                    with open(os.path.join(directory, name), "rb") as file:
-                        contents.append(file.read())
+            if self.play.ask_seen("restore", path, version["hash"], "--session", self.play.session) is not None:
+                with open(name, "rb") as file:
+                    contents.append(file.read())
+        with open(name, "wb") as file:
+            file.write(before)
+        os.utime(name, ns=(was.st_atime_ns, was.st_mtime_ns))
         return contents
 
     def others(self, read_again):
