@@ -7,7 +7,9 @@
 #include "shim/preload/directory.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
@@ -108,12 +110,28 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 	return length;
 }
 
+static const char PROC[] = "/proc";
+
+/* bwrap has /proc by a descriptor alone, in a root without one: nothing has a name there then. */
+static bool is_proc(int directory)
+{
+	enum { ROOT_INODE = 1 };
+	struct statfs system;
+	struct stat stat;
+
+	return sys_call6(SYS_fstatfs, directory, (long)&system, 0, 0, 0, 0) == 0 &&
+	       system.f_type == PROC_SUPER_MAGIC && sys_fstat(directory, &stat) == 0 &&
+	       stat.st_ino == ROOT_INODE;
+}
+
 /* The directory that a relative path begins at, as the kernel knows it. */
 static bool find_directory(int directory, char *ret_directory)
 {
 	ssize_t length = directory == AT_FDCWD ? sys_getcwd(ret_directory, SEGMENT_PATH_BYTES)
 					       : subject_link(SUBJECT_SELF, directory,
 							      ret_directory, SEGMENT_PATH_BYTES);
+	if (length < 0 && directory != AT_FDCWD && is_proc(directory))
+		memcpy(ret_directory, PROC, length = sizeof(PROC));
 	return length > 0 && ret_directory[0] == '/';
 }
 

@@ -97,6 +97,15 @@ class Strict(Case):
         if subprocess.run(["unshare", "-Urm", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             self.assertEqual(done.stdout, b"x\nmounted\n", done.stderr)
 
+    def test_bubblewrap(self):
+        """While it makes a sandbox it has /proc by a descriptor alone: what it opens there is judged, and a gate passes."""
+        words = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"]
+        if not shutil.which("bwrap") or subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no bwrap here")
+        for via in ("both", "auto", "supervise"):
+            with self.subTest(via):
+                self.seen("run", "--via", via, *DENIES, "--fail-on=rule", "--", *words, code=0)
+
     def test_other_proc(self):
         """`self` in the /proc of another namespace of processes."""
         (self.work / ".env").write_text("SECRET\n")
