@@ -93,12 +93,14 @@ enum tool_read_result tool_read_answer(struct tool_read *read)
 enum tool_read_result tool_read_unchanged(struct tool_read *read)
 {
 	decide(read);
+	bool is_gone = read->answer.decision != DECISION_NOTICE &&
+		       decision_is_past(read->segment, &read->request, read->answer.path_key);
 	if (read->answer.decision == DECISION_NOTICE)
 		decision_undo(read->segment, &read->request, &read->answer);
 	if (read->is_changed && read->answer.decision == DECISION_DIFF && deliver_diff(read))
 		return TOOL_READ_DIFF;
-	if ((!read->is_changed && read->answer.decision != DECISION_GIVEN_AGAIN) ||
-	    !read->means->content(read->data))
+	bool errs = read->is_changed || is_gone || read->answer.decision == DECISION_GIVEN_AGAIN;
+	if (!errs || !read->means->content(read->data))
 		return TOOL_READ_UNKNOWN;
 	return deliver_content(read);
 }

@@ -180,6 +180,14 @@ write("b", 90); reads("b", 10, 60); reads("b", 20, 40)
 out.append(read("b", 20, 40, response=stub_of_b) == "\n".join(open("b").read().split("\n")[19:59]))
 '''), ["same", "same", "same", "notice", True, "same", "lines", True])
 
+    def test_stub_of_what_is_gone(self):
+        """Claude Code says that a file is unchanged which it took out of the conversation (a rewind), or read in another one (/resume)."""
+        self.assertEqual(self.play(r'''
+stub = {"type": "file_unchanged", "file": {"filePath": os.path.abspath("a")}}
+write("a", 50); reads("a"); reads("a", response=stub)
+forget("SessionStart"); out.append(read("a", response=stub) == open("a").read()); reads("a", response=stub)
+'''), ["same", "same", True, "same"])
+
     def test_other_hooks(self):
         """Where another hook may replace what the tool gives, it is not known what the model has."""
         own = {"hooks": [{"type": "command", "command": "seen answer hook claude 2>/dev/null || :"}]}

@@ -543,6 +543,17 @@ void decision_reported(const struct segment *segment, const struct request *requ
 	decide(&opened, path);
 }
 
+bool decision_is_past(const struct segment *segment, const struct request *request,
+		      uint64_t path_key)
+{
+	struct moment moment = decision_moment(segment, request);
+	struct delivery_slot slot;
+
+	return delivery_find(segment, request->context.scope_id, path_key, &slot) == 0 &&
+	       (slot.session_epoch != moment.session_epoch ||
+		slot.scope_epoch != moment.scope_epoch);
+}
+
 void decision_undo(const struct segment *segment, const struct request *request,
 		   const struct answer *answer)
 {

@@ -90,6 +90,11 @@ void decision_reported(const struct segment *segment, const struct request *requ
 		       const char *path, const struct stat *stat, const struct content *content,
 		       const struct span *span, uint64_t bytes, struct answer *ret_answer);
 
+/* decision_is_past(): was the scope last given the file whole, by this path, before it forgot
+ * everything?  Then its conversation was cut, or is another one by now. */
+bool decision_is_past(const struct segment *segment, const struct request *request,
+		      uint64_t path_key);
+
 /* decision_undo(): the notice could not be given after all; the real bytes were. */
 void decision_undo(const struct segment *segment, const struct request *request,
 		   const struct answer *answer);
