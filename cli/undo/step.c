@@ -215,11 +215,26 @@ static bool is_hook(struct journal_reader *journal, const struct step_process *p
 	return hook_command_is(script);
 }
 
+/* A copy of an agent becomes the shell of a hook only in its next row. */
+static void find_hooks(struct step_processes *processes, struct journal_reader *journal)
+{
+	for (uint32_t row = 0; row < processes->count; row++) {
+		const struct step_process *process = &processes->rows[row];
+		struct step_process *copy = process->parent == STEP_NONE
+						    ? NULL
+						    : &processes->rows[process->parent];
+		if (copy && copy->flags & STEP_PROCESS_BECOMES && copy->pid == process->pid &&
+		    is_hook(journal, process))
+			copy->flags |= STEP_PROCESS_HOOK;
+	}
+}
+
 static int find_commands(struct steps *steps, struct journal_reader *journal)
 {
 	struct step_processes *processes = &steps->table->processes;
 	int error = 0;
 
+	find_hooks(processes, journal);
 	for (uint32_t row = 0; row < processes->count && error == 0; row++) {
 		struct step_process *process = &processes->rows[row];
 		uint32_t parent = process->parent;
@@ -228,7 +243,7 @@ static int find_commands(struct steps *steps, struct journal_reader *journal)
 		if (process->flags & STEP_PROCESS_ACTOR)
 			continue;
 		bool is_new = parent == STEP_NONE || is_actor(processes, parent);
-		if (is_new && is_hook(journal, process))
+		if (is_new && (process->flags & STEP_PROCESS_HOOK || is_hook(journal, process)))
 			continue;
 		uint32_t index = is_new ? (uint32_t)steps->count : processes->rows[parent].step;
 		if (is_new && !add_step(steps, process))

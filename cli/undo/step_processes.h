@@ -25,6 +25,7 @@ enum step_process_flags {
 	STEP_PROCESS_SCRIPT = 64, /* first of a command: that was typed for a shell's -c */
 	STEP_PROCESS_LAUNCHER =
 		128, /* an actor: an agent is below it, or it was started by such a one */
+	STEP_PROCESS_HOOK = 256, /* FORK: it became a hook of ours */
 };
 
 struct step_process {

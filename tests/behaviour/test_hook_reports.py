@@ -56,6 +56,18 @@ called("Write", "t4", lambda: write("d"), file_path="/w/d", prompt="p2", content
         self.seen("undo", "--session", "s", "--step", "2", code=0)
         self.assertEqual(sorted(name for name in os.listdir(self.work) if len(name) == 1), ["a", "c", "d"])
 
+    def test_a_hook_of_an_agent_that_forks(self):
+        """An agent whose copy of itself becomes the hook's shell, as Node's do: hooks are no steps of its story."""
+        self.run_steps(['''
+import os
+for command in ("exec '%s' answer hook pi </dev/null >/dev/null 2>&1", "'%s' forget --hook PreCompact >/dev/null 2>&1 || :", "echo '%s' > a"):
+    child = os.fork()
+    if not child: os.execv("/bin/sh", ["sh", "-c", command %% SEEN_PROGRAM])
+    os.waitpid(child, 0)
+'''.replace("%%", "%").replace("SEEN_PROGRAM", repr(SEEN))])
+        self.assertEqual([sorted(self.files(step)) for step in self.steps()], [["a"]])
+        self.assertNotIn(b"hook", self.seen("story", "--session", "s").stdout)
+
     def test_calls_at_once(self):
         """A command belongs to the call that has its words; where nothing tells, to none."""
         self.run_steps([HOOK + '''
