@@ -24,13 +24,13 @@ TESTS = {
     "exec_killed": ("Killed.test_viewer",),
     "exec_confined": (),
     "undo_kept": ("Unreadable",),
-    "undo": ("Harm.test_read_only_directories",),
+    "undo_harm": ("Failures.test_read_only_directories",),
     "damaged": (),
     "fail_on": (),
     "limits": (),
     "terminal": (),
 }
-SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "exec_killed", "undo_kept", "undo")
+SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "exec_killed", "undo_kept", "undo_harm")
 BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 
 
