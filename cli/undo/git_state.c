@@ -78,13 +78,12 @@ static bool is_only_refreshed(const struct making *making, const struct tree_cha
 			same = is_refreshed(making, left, &one->before, change->path);
 	}
 	const struct file_state *last = same ? &history.changes[history.count - 1].after : NULL;
-	if (same && !now->exists)
-		same = last->known &&
-		       !last->exists; /* the session removed it, not another program */
-	else
-		same = same && ((last->known && last->state.ino == now->ino &&
-				 last->state.mtime_ns == now->mtime_ns) ||
-				is_refreshed(making, last, NULL, change->path));
+	if (same && now->exists)
+		same = (last->known && last->state.ino == now->ino &&
+			last->state.mtime_ns == now->mtime_ns) ||
+		       is_refreshed(making, last, NULL, change->path);
+	else if (same) /* the session removed it, not another program */
+		same = last->known && !last->exists;
 	file_history_free(&history);
 	return same;
 }

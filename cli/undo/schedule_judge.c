@@ -326,6 +326,8 @@ int making_judge(struct making *making)
 	}
 	if (error == 0)
 		error = git_log_judge(making);
+	if (error < 0)
+		return error;
 	leave_above(making);
-	return error ? error : report_left(making);
+	return report_left(making);
 }

@@ -38,20 +38,15 @@ int making_shared_read(struct making *making)
 	return 0;
 }
 
-/* The names of one file, from the first on. */
-struct group {
-	const struct making_shared *first;
-	size_t count;
-};
-
-static struct group group_at(const struct making *making, size_t first)
+/* Where the names of one file end that begin at `first`. */
+static const struct making_shared *end_of(const struct making *making,
+					  const struct making_shared *first)
 {
-	const struct making_shared *at = &making->shared[first];
-	size_t count = 1;
+	const struct making_shared *end = making->shared + making->shared_count, *at = first;
 
-	while (first + count < making->shared_count && by_inode(at, at + count) == 0)
-		count++;
-	return (struct group){ at, count };
+	while (at < end && by_inode(first, at) == 0)
+		at++;
+	return at;
 }
 
 static bool is_left(const struct making_shared *one)
@@ -69,31 +64,28 @@ static bool goes_with(const struct making_shared *one, const struct making_share
 				 tree_entry_is_same_inode(&change->before, &left->change->before));
 }
 
-static bool spread_group(const struct group *group)
+static bool spread_group(const struct making_shared *first, const struct making_shared *end)
 {
 	bool spreads = false;
 
-	for (size_t i = 0; i < group->count; i++) {
-		const struct making_shared *one = &group->first[i], *left = group->first;
-		while (*one->fate == FATE_OPEN && left < group->first + group->count) {
+	for (const struct making_shared *one = first; one < end; one++)
+		for (const struct making_shared *left = first;
+		     *one->fate == FATE_OPEN && left < end; left++)
 			if (goes_with(one, left)) {
 				*one->fate = *left->fate;
 				spreads = true;
 			}
-			left++;
-		}
-	}
 	return spreads;
 }
 
 bool making_shared_spread(struct making *making)
 {
+	const struct making_shared *end = making->shared + making->shared_count, *next;
 	bool spreads = false;
 
-	for (size_t i = 0; i < making->shared_count;) {
-		struct group group = group_at(making, i);
-		spreads = spread_group(&group) || spreads;
-		i += group.count;
+	for (const struct making_shared *first = making->shared; first < end; first = next) {
+		next = end_of(making, first);
+		spreads = spread_group(first, next) || spreads;
 	}
 	return spreads;
 }
@@ -102,17 +94,15 @@ bool making_shared_left(const struct making *making, const struct tree_entry *fo
 {
 	const struct tree_change wanted = { .after = *found };
 	const struct making_shared key = { .change = &wanted };
-	const struct making_shared *any = bsearch(&key, making->shared, making->shared_count,
-						  sizeof(key), by_inode);
-	size_t first = any ? (size_t)(any - making->shared) : 0;
+	const struct making_shared *at = bsearch(&key, making->shared, making->shared_count,
+						 sizeof(key), by_inode);
 
-	while (first > 0 && any && by_inode(&making->shared[first - 1], &key) == 0)
-		first--;
-	for (size_t i = first; any && i < making->shared_count; i++) {
-		if (by_inode(&making->shared[i], &key) != 0)
-			break;
-		if (is_left(&making->shared[i]))
-			return true;
-	}
-	return false;
+	if (!at)
+		return false;
+	while (at > making->shared && by_inode(at - 1, &key) == 0)
+		at--;
+	const struct making_shared *end = end_of(making, at);
+	while (at < end && !is_left(at))
+		at++;
+	return at < end;
 }
