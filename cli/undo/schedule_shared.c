@@ -38,9 +38,9 @@ int making_shared_read(struct making *making)
 	return 0;
 }
 
-/* Where the names of one file end that begin at `first`. */
-static const struct making_shared *end_of(const struct making *making,
-					  const struct making_shared *first)
+/* What is behind the names of the file whose names begin at `first`. */
+static const struct making_shared *behind_names(const struct making *making,
+						const struct making_shared *first)
 {
 	const struct making_shared *end = making->shared + making->shared_count, *at = first;
 
@@ -84,7 +84,7 @@ bool making_shared_spread(struct making *making)
 	bool spreads = false;
 
 	for (const struct making_shared *first = making->shared; first < end; first = next) {
-		next = end_of(making, first);
+		next = behind_names(making, first);
 		spreads = spread_group(first, next) || spreads;
 	}
 	return spreads;
@@ -101,7 +101,7 @@ bool making_shared_left(const struct making *making, const struct tree_entry *fo
 		return false;
 	while (at > making->shared && by_inode(at - 1, &key) == 0)
 		at--;
-	const struct making_shared *end = end_of(making, at);
+	const struct making_shared *end = behind_names(making, at);
 	while (at < end && !is_left(at))
 		at++;
 	return at < end;
