@@ -216,7 +216,9 @@ int learned_print_bwrap(const struct learned *learned)
 			print_bind(is_written(learned, paths[i]) ? "--bind-try" : "--ro-bind-try",
 				   paths[i]);
 	if (learned->workspace) {
-		(void)printf(" \\\n\t--chdir ");
+		(void)printf(" \\\n\t--dir "); /* nothing of it may have been used */
+		print_word(learned->workspace);
+		(void)printf(" --chdir ");
 		print_word(learned->workspace);
 	}
 	(void)printf(" \\\n\t-- \"$@\"\n");

@@ -26,10 +26,12 @@ static int compare_paths(const void *left, const void *right)
 	       (*other == '/' ? 1 : (unsigned char)*other);
 }
 
+/* The root itself allows nothing below it.  What the system brings along is not what lies there of others: a
+   sandbox has a /dev of its own, and nothing of what is in /dev/shm. */
 static bool is_covered(const struct learned_place *place, const struct learned_place *above)
 {
-	/* The root itself allows nothing below it. */
 	return place->path && above->path &&
+	       (above->kind != LEARNED_SYSTEM || place->kind == LEARNED_SYSTEM) &&
 	       (strcmp(place->path, above->path) == 0 ||
 		(above->path[1] && path_below(place->path, above->path)));
 }
