@@ -90,6 +90,7 @@ for _ in os.fwalk("t"):
     pass
 ends = os.pipe(); os.write(ends[1], b"pipe"); os.read(ends[0], 4)  # their numbers were a directory's: a READ of that would be wrong
 pair = socket.socketpair(); os.write(pair[0].fileno(), b"22"); os.read(pair[1].fileno(), 9)
+socket.socket(socket.AF_UNIX).bind("socket"); socket.socket().bind(("127.0.0.1", 0)); socket.socket(socket.AF_UNIX).bind("")
 os.posix_spawn("/bin/cat", ["cat", "o"], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "spo", os.O_WRONLY | os.O_CREAT, 0o600)]); os.wait()
 os.system("echo sys >sys"); os.popen("cat sys").read()
 base = sqlite3.connect("db"); base.execute("create table a(b)"); base.execute("insert into a values(1)"); base.commit()
@@ -223,6 +224,12 @@ class Programs(RefereeTest):
         result = self.judge("python3", "python3", "-c", PYTHON)
         self.assertEqual(result.status, 0, self.referee.output)
         self.assertEqual(result.extra["planned and done"], 1)
+
+    def test_an_agents_commands(self):
+        """What is recorded of a command as a whole stands for no call."""
+        self.judge("an agent's commands", "python3", "-c", "import subprocess\nfor _ in 1, 2:\n    subprocess.run(['sh', '-c', 'ls -l; cat l'], stdout=subprocess.PIPE)",
+                   options=["--agent", "python3"])
+        self.assertIn("REQUEST", {record.op for record in Journal(self.referee.journal_path).records})
 
     def test_node(self):
         self.need("node")

@@ -82,7 +82,7 @@ SILENT = {"tmpfile": "a file without a name", "tmpfile64": "a file without a nam
 
 # Wrappers that end in a jump to libc's function leave no frame of libseen.so: the frame behind libc's is the program's.
 JUMPS = {"close", "__close", "close_range", "closefrom", "fclose", "_IO_fclose", "fcloseall", "_exit", "_Exit", "system", "popen", "_IO_popen", "vfork",
-         "closedir"}
+         "closedir", "bind"}
 # libc's functions that streams are read and written by, and that are no exported names of ours.
 STREAM_OPENS = {"fopen", "fopen64", "_IO_fopen", "freopen", "freopen64", "setmntent", "__setmntent"}
 STREAM_HOOKS = {"fread", "fread_unlocked", "_IO_fread", "__fread_chk", "__fread_unlocked_chk", "fwrite", "fwrite_unlocked", "fputs", "fputs_unlocked"}
@@ -91,7 +91,7 @@ LISTERS = {"opendir", "scandir", "scandir64", "scandirat", "scandirat64"}
 SEARCHERS = {"execvp", "execvpe", "execlp", "posix_spawnp"}
 
 NAMES = ["open", "openat", "openat2", "creat", "open_by_handle_at", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "truncate",
-         "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat", "mknod", "mknodat", "chmod", "fchmodat", "chown", "lchown", "fchownat",
+         "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat", "mknod", "mknodat", "bind", "chmod", "fchmodat", "chown", "lchown", "fchownat",
          "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "removexattr", "lremovexattr", "chdir"]
 DESCRIPTORS = ["ftruncate", "fallocate", "fchmod", "fchown", "fchdir", "fsetxattr", "fremovexattr"]
 PROGRAMS = ["execve", "execveat", "clone", "clone3", "fork", "vfork", "exit_group"]
@@ -106,8 +106,12 @@ RAW = READS + WRITES + COPIES + ["close", "close_range", "dup", "dup2", "dup3", 
 # ---- the journal, by its layout (tracker/journal/journal.h) ----
 
 OPS = ["NONE"]
+# Records that stand for no call: they tell something, or what became of a file or a process.
+NO_CALLS = {"START", "FORK", "EXIT", "CHANGED", "EDITED", "GUARDED"}
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tracker/journal/ops.def")) as lines:
-    OPS += re.findall(r"^OP\((\w+),", lines.read(), re.M)
+    for op, action in re.findall(r"^OP\((\w+),.*\n +\w+, (\w+),", lines.read(), re.M):
+        OPS.append(op)
+        NO_CALLS |= {op} if action == "TELLS" and op != "CHDIR" else set()
 CUT, VFORKED, AT_LEAST, DETAILS, UNATTACHED, PLANNED, PATTERN = (1 << bit for bit in range(7))
 HEAD = struct.Struct("<IBBH")
 RECORD = struct.Struct("<IBBHQIIIIiIiIQBBHI")
@@ -449,6 +453,7 @@ SECOND_READ = {0, errno.EEXIST, errno.EXDEV, errno.ENOTEMPTY, errno.EISDIR}
 MODE, OWNER, TIMES, ATTRIBUTE, NO_ATTRIBUTE = range(1, 6)
 AT_REMOVEDIR = 0x200
 S_IFDIR = 0o40000
+S_IFSOCK = 0o140000
 F_DUPFD, F_DUPFD_CLOEXEC = 0, 1030
 MAP_SHARED, MAP_ANONYMOUS, PROT_WRITE = 1, 32, 2
 FIXED_FLAGS = {"creat": os.O_WRONLY | os.O_CREAT | os.O_TRUNC}
@@ -881,6 +886,12 @@ class Comparison:
             dirfd = call.fd(0) if at else AT_FDCWD
             path = self.path(call, words[at])
             op, flags = "CREATE", call.number(at + 1)
+        elif name == "bind":
+            socket = re.search(r"sun_path=(\"[^\"]+\")", words[1])
+            if not socket:
+                self.exclude(call, "silent", "a socket without a file")
+                return
+            path, op, flags = self.path(call, socket[1]), "CREATE", S_IFSOCK | 0o777
         elif name == "truncate":
             path, op, amount = self.path(call, words[0]), "TRUNCATE", call.number(1)
         elif name == "chdir":
@@ -1119,7 +1130,7 @@ class Comparison:
         found = collections.defaultdict(list)
         planned = collections.Counter()
         for record in self.journal.records:
-            if record.op in ("START", "FORK", "EXIT", "UNOBSERVED", "COVERAGE", "FACT", "NOTICE", "YIELDED", "GIVEN", "CHANGED", "EDITED", "GUARDED", "KEPT", "FORGOTTEN"):
+            if record.op in NO_CALLS:
                 continue
             if not record.process and record.op in ("EXEC", "EXEC_FAILED"):
                 result.extra["by seen run"] += 1
