@@ -140,10 +140,11 @@ class Case(unittest.TestCase):
 
     def agent(self, *commands, session="s", options=(), launcher=(), **more):
         """What an agent inside a run receives for each command.  launcher: words before its own."""
+        results = self.top / "tmp" / "results"  # writable in a confined run, too
         (self.top / "commands").write_text(json.dumps(commands))
         self.seen("run", "--session", session, "--agent", "agent", *options, "--", *launcher, sys.executable,
-                  str(self.top / "agent.py"), str(self.top / "commands"), str(self.top / "results"), code=0, **more)
-        return [base64.b64decode(result) for result in json.loads((self.top / "results").read_text())]
+                  str(self.top / "agent.py"), str(self.top / "commands"), str(results), code=0, **more)
+        return [base64.b64decode(result) for result in json.loads(results.read_text())]
 
     def external(self, command, session="s", options=(), **more):
         """What an agent outside receives for one command of a session."""
