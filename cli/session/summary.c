@@ -47,7 +47,8 @@ static void add_notice_file(const struct segment *segment, const char *path,
 	(void)close(fd);
 }
 
-/* Keeps the name of a changed file, where there is room: the agent's before those of tools. */
+/* Keeps the name of a changed file: the agent's before those of tools, which move behind it as far as
+ * there is room. */
 static void add_changed_file(struct file_sum *sum, const char *path, bool is_agents)
 {
 	unsigned place = 0;
@@ -57,6 +58,11 @@ static void add_changed_file(struct file_sum *sum, const char *path, bool is_age
 		place++;
 	if (place == SUMMARY_NAMES)
 		return;
+	unsigned behind = SUMMARY_NAMES - 1 - place;
+	memmove(sum->summary->changed_names + place + 1, sum->summary->changed_names + place,
+		behind * sizeof(sum->summary->changed_names[0]));
+	memmove(sum->is_agents + place + 1, sum->is_agents + place,
+		behind * sizeof(sum->is_agents[0]));
 	sum->is_agents[place] = is_agents;
 	if (path_escape(path_relative(sum->segment, path), sum->summary->changed_names[place],
 			SUMMARY_NAME_BYTES) < 0)

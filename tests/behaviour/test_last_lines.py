@@ -26,6 +26,13 @@ class Lines(Case):
         line = self.run_it("sh", "-c", "for i in 1 2 3 4 5; do echo $i > $i; done; rm 1")[0]
         self.assertRegex(line, r"\Aseen: 4 files changed: \d, \d, \d and 1 more\Z")
 
+    def test_the_agent_s_file_takes_no_name_of_its_tools(self):
+        for script in ("echo a > made; rm gone", "rm gone; echo a > made"):
+            (self.work / "gone").write_text("g")
+            with self.subTest(script):
+                self.assertEqual(self.run_it("sh", "-c", script)[0], "seen: 2 files changed, 1 of them removed: made, gone")
+            (self.work / "made").unlink()
+
     def test_a_session_that_was_there_is_named_in_the_command(self):
         self.run_it("true", options=("--session", "s"))
         self.run_it("true", options=("--session", "t"))
