@@ -11,7 +11,7 @@
 /* hook_history_write(): writes the youngest entries of `seen history` that are of this conversation, as
  * many as there is room for, the oldest of them first; of all the sessions on its record.
  *
- * room: bytes.  A journal that takes more than 64 MiB is left out. */
+ * room: bytes.  Journals are read from their ends, no farther back than the lines need; some 64 MiB in all. */
 void hook_history_write(const struct hook_agent *agent, const struct hook_input *input,
 			const struct hook_record *record, size_t room, FILE *out);
 

@@ -277,7 +277,7 @@ static int count_entries(const char *path, uint64_t scope_id, uint64_t *ret_coun
 
 	if (error < 0)
 		return error;
-	error = history_each(events, scope_id, count_entry, ret_count);
+	error = history_each(events, scope_id, NULL, count_entry, ret_count);
 	events_close(events);
 	return error;
 }
@@ -296,7 +296,7 @@ static int show(const char *path, uint64_t scope_id, uint64_t last, struct print
 	printer->text.workspace = events_workspace(events);
 	printer->text.out = stdout;
 	printer->contents = open_contents(path);
-	error = history_each(events, scope_id, print_entry, printer);
+	error = history_each(events, scope_id, NULL, print_entry, printer);
 	report_missing(events);
 	if (printer->contents >= 0)
 		(void)close(printer->contents);

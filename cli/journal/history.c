@@ -11,7 +11,7 @@
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 
-enum { STDOUT = 1, PATHS_BYTES_FIRST = 256, DELIVERIES_MAX = 64 };
+enum { STDOUT = 1, PATHS_BYTES_FIRST = 256, DELIVERIES_MAX = 64, BUCKETS = 1024 };
 
 /* What one request was given of a file. */
 struct delivery {
@@ -26,6 +26,7 @@ struct delivery {
 /* A viewer or reader.  Strings are owned. */
 struct collected {
 	uint64_t process; /* number of its START record */
+	uint16_t next;    /* the one before it in its bucket: its place and 1 */
 	uint64_t time_realtime_ns, scope_id, epoch;
 	uint32_t pid;
 	int role;
@@ -51,7 +52,8 @@ struct collected {
 struct history {
 	struct collected requests[HISTORY_REQUESTS_MAX]; /* a ring */
 	size_t first, count;
-	uint64_t scope_id; /* 0: all */
+	uint16_t buckets[BUCKETS]; /* by process: the place of the last one and 1; 0: none */
+	uint64_t scope_id;         /* 0: all */
 	int (*entry)(const struct history_entry *entry, void *data);
 	void *data;
 	int result;
@@ -74,17 +76,37 @@ static void collected_free(struct collected *request)
 	*request = (struct collected){ 0 };
 }
 
+static uint16_t *bucket_of(struct history *history, uint64_t process)
+{
+	return &history->buckets[process % BUCKETS];
+}
+
+static void link_request(struct history *history, struct collected *request, uint64_t process)
+{
+	uint16_t *bucket = bucket_of(history, process);
+
+	request->process = process;
+	request->next = *bucket;
+	*bucket = (uint16_t)(request - history->requests + 1);
+}
+
+/* The oldest of all: the last one of its bucket. */
+static void unlink_first(struct history *history)
+{
+	const struct collected *first = &history->requests[history->first];
+	uint16_t *at = bucket_of(history, first->process);
+
+	while (*at && &history->requests[*at - 1] != first)
+		at = &history->requests[*at - 1].next;
+	*at = 0;
+}
+
 static struct collected *find(struct history *history, uint64_t process)
 {
-	if (!process)
-		return NULL;
-	/* Those that began last are reported in most detail. */
-	for (size_t i = history->count; i > 0; i--) {
-		struct collected *request =
-			&history->requests[(history->first + i - 1) % HISTORY_REQUESTS_MAX];
-		if (request->process == process)
-			return request;
-	}
+	for (uint16_t place = *bucket_of(history, process); process && place;
+	     place = history->requests[place - 1].next)
+		if (history->requests[place - 1].process == process)
+			return &history->requests[place - 1];
 	return NULL;
 }
 
@@ -247,6 +269,7 @@ static void emit_first(struct history *history)
 	struct collected *first = &history->requests[history->first];
 
 	emit_request(history, first);
+	unlink_first(history);
 	collected_free(first);
 	history->first = (history->first + 1) % HISTORY_REQUESTS_MAX;
 	history->count--;
@@ -286,7 +309,7 @@ static void start(struct history *history, const struct event *event)
 	    !is_wanted(history, event->scope_id))
 		return;
 	struct collected *request = add(history);
-	request->process = event->number;
+	link_request(history, request, event->number);
 	/* As it was called: what one program is by many names tells itself by that. */
 	const char *called = event->other_bytes ? event->other : event->executable;
 	fill(history, request, event, called ? path_base(called) : NULL);
@@ -356,7 +379,7 @@ static struct collected *add_alone(struct history *history, const struct event *
 
 	request->is_elsewhere = true;
 	fill(history, request, event, tool);
-	request->process = event->number;
+	link_request(history, request, event->number);
 	return request;
 }
 
@@ -537,6 +560,7 @@ static void note(struct history *history, const struct event *event)
 }
 
 int history_each(struct events *events, uint64_t scope_id,
+		 void (*report)(const struct event *event, void *data),
 		 int (*entry)(const struct history_entry *entry, void *data), void *data)
 {
 	struct history *history = calloc(1, sizeof(*history));
@@ -551,10 +575,13 @@ int history_each(struct events *events, uint64_t scope_id,
 		enum events_found found = events_next(events, &event);
 		if (found == EVENTS_END)
 			break;
-		if (found == EVENTS_UNDONE)
+		if (found == EVENTS_UNDONE) {
 			events_pass(events);
-		else
-			note(history, &event);
+			continue;
+		}
+		if (report && event.op == JOURNAL_REPORTED)
+			report(&event, data);
+		note(history, &event);
 	}
 	while (history->count)
 		emit_first(history);

@@ -80,9 +80,12 @@ struct history_entry {
 
 /* history_each(): calls `entry` for each entry of a scope, or, for scope_id 0, of all.
  *
- * events: opened without `follow`, at its beginning.  What `entry` returns other than 0 ends it.
+ * events: opened without `follow`, at its beginning, or where events_skip() led: of what began before, an
+ * entry may lack its command.  report: called for what an agent's hook reported (REPORTED), before any
+ * entry that began since; NULL: nothing.  What `entry` returns other than 0 ends it.
  * Returns 0; what `entry` returned; -ENOMEM. */
 int history_each(struct events *events, uint64_t scope_id,
+		 void (*report)(const struct event *event, void *data),
 		 int (*entry)(const struct history_entry *entry, void *data), void *data);
 
 #endif

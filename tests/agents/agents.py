@@ -229,9 +229,10 @@ class Claude(Agent):
 
     @staticmethod
     def bare_result(text):
-        """Without its remarks to the model below the output."""
+        """Without its remarks to the model below the output, nor the number of its Read before a notice."""
         text = re.sub(r"\s*<system-reminder>.*?</system-reminder>\s*$", "", text, flags=re.S)
-        return re.sub(r"\n\[This command modified [^\n]*\]$", "", text)
+        text = re.sub(r"\n\[This command modified [^\n]*\]$", "", text)
+        return re.sub(r"\A1\t(?=\[)", "", text)
 
 
 class Gemini(Agent):

@@ -46,7 +46,6 @@ class Row:
     def fault(self, given, earlier):
         if given is None:
             return "no result"
-        given = re.sub(r"\A1\t(?=\[)", "", given)  # of an agent that numbers lines
         kinds = {"notice": given.lstrip().startswith(NOTICE), "lines": given.lstrip().startswith(LINES),
                  "diff": given.lstrip().startswith(CHANGED), "stale": STALE in given, "unread": UNREAD in given, "same": SAME in given,
                  "done": not any(words in given for words in (STALE, UNREAD, NOTICE, CHANGED))}

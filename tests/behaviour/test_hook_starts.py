@@ -83,11 +83,27 @@ starts("compact")
         self.assertIn("echo 199", text)
         self.assertNotIn("echo 100 ", text)
 
+    def test_behind_a_long_journal(self):
+        """Of more than 64 MiB its end is read."""
+        (text,) = self.start(r'''
+start(); run("echo before")
+subprocess.run([sys.executable, "-c", """
+import os
+for i in range(18000):
+    try: os.open("/none" + ("/%0200d" % i) * 19, os.O_RDONLY)
+    except OSError: pass
+"""], check=True)
+run("echo behind"); starts("compact")
+''')
+        self.assertGreater((self.session_directory("s") / "journal").stat().st_blocks * 512, 64 << 20)
+        self.assertIn("[Tool: Bash(echo behind)]", text)
+        self.assertNotIn("echo before", text)
+
     def test_of_other_runs(self):
         """A conversation that is resumed in another session and run."""
         self.start('start(); run("echo of the first run")')
-        (text, other) = self.start('starts("resume"); starts("resume", conversation="c2")', "--session", "t")
-        self.assertIn("[Tool: Bash(echo of the first run)]", text)
+        (text, other) = self.start('start("resume"); run("echo of the second run"); starts("compact"); starts("resume", conversation="c2")', "--session", "t")
+        self.assertEqual([line for line in text.splitlines() if line.startswith("[")], ["[Tool: Bash(echo of the first run)]", "[Tool: Bash(echo of the second run)]"])
         self.assertIsNone(other)
 
 
