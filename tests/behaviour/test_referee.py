@@ -30,7 +30,7 @@ echo a >f; exec 5<f; read x <&5; exec 5<&-; (cd /tmp; echo >$OLDPWD/g); cat <<X 
 here
 X
 for i in 1 2 3; do echo $i; done >>h; x=$(cat h); wc <h >w 2>&1; : >nodir/x; . ./nofile; exec 3<>rw; echo hi >&3; exec 3>&-; cat h | sort | uniq >u
-mapfile -t lines <h; set -o noclobber; echo x >h; dash -c 'echo 1 >da; . ./lib 2>/dev/null; cat <da; x=`wc da`; exec cat da'
+mapfile -t lines <h; set -o noclobber; echo x >h; dash -c 'echo 1 >da; cat da >db; . ./lib 2>/dev/null; cat <da; x=`wc da`; exec cat da'
 (kill -9 $BASHPID); (exec nofile); echo *; exec ls
 """
 
