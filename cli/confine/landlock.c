@@ -15,6 +15,7 @@
 #include "cli/confine/capabilities.h"
 #include "cli/confine/grants.h"
 #include "cli/confine/socket_filter.h"
+#include "tracker/sys/sys.h"
 
 enum { LEAST_VERSION = 3, DEVICES_VERSION = 5, SCOPES_VERSION = 6 };
 
@@ -156,20 +157,23 @@ static int restrict_self(int ruleset)
 	return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
 }
 
+/* By raw calls: below another run's library, libc's would have that run supervise this process, and
+ * there is one supervisor at most. */
 int landlock_leave_others(void)
 {
 	const struct ruleset_attributes attributes = { .scopes = SCOPE_ABSTRACT_SOCKETS };
-	int ruleset = version() < SCOPES_VERSION ? -ENOSYS
-						 : (int)syscall(SYS_landlock_create_ruleset,
-								&attributes, sizeof(attributes), 0);
+	long ruleset = version() < SCOPES_VERSION
+			       ? -ENOSYS
+			       : sys_call3(SYS_landlock_create_ruleset, (long)&attributes,
+					   sizeof(attributes), 0);
 
 	if (ruleset < 0)
-		return ruleset == -ENOSYS ? ruleset : -errno;
-	int error = restrict_self(ruleset);
-	if (error == -EPERM && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-		error = restrict_self(ruleset);
-	(void)close(ruleset);
-	return error;
+		return (int)ruleset;
+	long error = sys_call3(SYS_landlock_restrict_self, ruleset, 0, 0);
+	if (error == -EPERM && sys_call6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0) == 0)
+		error = sys_call3(SYS_landlock_restrict_self, ruleset, 0, 0);
+	(void)close((int)ruleset);
+	return (int)error;
 }
 
 int landlock_enter(const struct confinement *confinement, int ruleset)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from driver import BUILD, Case
+from driver import BUILD, SEEN, Case
 
 STATIC = BUILD / "tests/programs/helpers/reads_by_static"
 DENIES = ("--rules", "secrets:deny")
@@ -49,6 +49,16 @@ class Strict(Case):
         (self.work / "other/p").chmod(0o755)
         done = self.seen("run", *DENIES, "--", "sh", "-c", "PATH=$PWD:$PWD/other:$PATH; p", code=0)
         self.assertEqual(done.stdout, b"other\n")
+
+    def test_below_a_run_by_the_library(self):
+        """A run below one that has no supervisor gets its own; below one that has, it is not started, and one line says so."""
+        (self.work / ".env").write_text("SECRET\n")
+        inner = (SEEN, "run", *DENIES, "--", "sh", "-c", "cat .env; busybox cat .env")
+        for way in ("auto", "preload"):
+            with self.subTest(way):
+                done = self.seen("run", "--via", way, "--", *inner, code=1)
+                self.assertEqual((done.stdout, done.stderr.count(b"Permission denied"), done.stderr.count(b"\n")), (b"", 2, 2), done)
+        self.assertRegex(self.seen("run", "--via", "both", "--", *inner, code=125).stderr, rb"^[^\n]* would not hold: the command is not started [^\n]*\n$")
 
     @unittest.skipUnless(HAS_SCOPES, "no scopes of Landlock: Linux 6.12")
     def test_processes(self):
