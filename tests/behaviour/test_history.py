@@ -310,7 +310,7 @@ class Excerpt(HistoryCase):
                                            "    time.sleep(0.4)\nopen(sys.argv[2], 'w').write('[]')\nopen(sys.argv[2] + '.given', 'w')"
                                            ".write(repr(given))\n")
         self.agent("x", options=["--whitelist", "agent", *TEMPLATE])
-        given = (self.top / "results.given").read_text()
+        given = (self.top / "tmp" / "results.given").read_text()
         self.assertEqual(given.count("line 0 of"), 1, given)
 
 

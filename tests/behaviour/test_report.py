@@ -110,7 +110,7 @@ class Changes(Case):
         report = self.json("report", "--session", "s")
         changes = {row["path"]: (row["fate"], row["command"]) for row in report["changes"]["rows"]}
         removes, appends, edits, _, moves, _, others = self.COMMANDS
-        own = {str(self.top / "results")}
+        own = {str(self.top / "tmp" / "results")}
         self.assertEqual({path: row for path, row in changes.items() if path not in own}, {
             "dir/a": ("removed", removes), "dir/sub/b": ("removed", removes), "c": ("removed", removes), "e": ("changed", appends),
             "f": ("changed", edits), "newer": ("made", moves), str(self.home / ".profile"): ("made", others)})
@@ -133,7 +133,7 @@ class Changes(Case):
         report = self.json("report", "--session", "s")
         self.assertEqual([row["command"] for row in report["commands"]["rows"]], [launcher[2], "echo x >> e", "rm c"])
         changes = {row["path"]: row["command"] for row in report["changes"]["rows"]}
-        self.assertEqual((changes["e"], changes["c"], changes[str(self.top / "results")]), ("echo x >> e", "rm c", None))
+        self.assertEqual((changes["e"], changes["c"], changes[str(self.top / "tmp" / "results")]), ("echo x >> e", "rm c", None))
 
     # As each agent's own process, or what its launcher starts, wrote them in a run of its own; XDG and other
     # variables in the second part.
