@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/base/executable.h"
 #include "cli/base/tokens.h"
 #include "cli/journal/event_filter.h"
 #include "cli/report/report_fate.h"
 #include "cli/report/report_rows.h"
 #include "cli/report/report_session.h"
 #include "cli/session/counts.h"
+#include "cli/session/store_conversations.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/pack_name.h"
 #include "tracker/process/source.h"
@@ -195,6 +197,35 @@ static bool is_in_new_root(const struct report_process *process, const char *pat
 	       strncmp(path, ROOT, sizeof(ROOT) - 1) == 0;
 }
 
+/* Below DIRECTORY/NAME?  length: of the directory's name. */
+static bool is_below(const char *path, const char *directory, size_t length, const char *name)
+{
+	size_t name_length = strlen(name);
+
+	return strncmp(path, directory, length) == 0 && path[length] == '/' &&
+	       strncmp(path + length + 1, name, name_length) == 0 &&
+	       path[length + 1 + name_length] == '/';
+}
+
+/* A hook of ours that an agent runs keeps what that one reports in the session's directories, and in that
+ * of conversations: no work of the agent's.  What another program does there is. */
+static bool is_own_record(const struct report_gather *gather, const struct report_process *process,
+			  const char *path)
+{
+	static const char RUNTIME[] = "/seen"; /* where the segment's directory lies */
+	const char *sessions = gather->session_directory;
+	const char *name = strrchr(sessions, '/');
+
+	if (!name || !process || !process->executable)
+		return false;
+	size_t length = (size_t)(name++ - sessions);
+	const char *runtime = strstr(path, RUNTIME);
+	bool is_there = is_below(path, sessions, length, name) ||
+			is_below(path, sessions, length, STORE_CONVERSATIONS) ||
+			(runtime && is_below(runtime, RUNTIME, sizeof(RUNTIME) - 1, name));
+	return is_there && executable_is_own(process->executable);
+}
+
 static void add_event_work(struct report_gather *gather, const struct event *event)
 {
 	struct report *report = gather->report;
@@ -220,7 +251,8 @@ static void add_event_work(struct report_gather *gather, const struct event *eve
 		report->unresolved++;
 		return;
 	}
-	if (is_in_new_root(process, event->resolved))
+	if (is_in_new_root(process, event->resolved) ||
+	    is_own_record(gather, process, event->resolved))
 		return;
 	struct report_file *file = report_file_of(gather, event->resolved, event);
 	if ((file ? file->fold : report_fold_of(gather, event->resolved)) == REPORT_STATE)
@@ -349,6 +381,11 @@ static int read_journal(struct report_gather *gather, const char *path)
 {
 	char undo[PATH_MAX];
 	struct events *events;
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		(void)snprintf(gather->session_directory, sizeof(gather->session_directory), "%.*s",
+			       (int)(slash - path), path);
 	int error = events_open(path, false, &events);
 
 	if (error < 0)

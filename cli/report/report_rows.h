@@ -6,6 +6,7 @@
 #ifndef SEEN_CLI_REPORT_ROWS_H
 #define SEEN_CLI_REPORT_ROWS_H
 
+#include <limits.h>
 #include <string.h>
 
 #include "cli/report/report.h"
@@ -63,6 +64,7 @@ struct report_gather {
 	const struct report_limits *limits;
 	const struct config_globs *state; /* of agents; NULL: none are known */
 	struct missed_search *missed;     /* NULL: there is no segment */
+	char session_directory[PATH_MAX]; /* of the journal; "" where its name has none */
 	uint64_t seed; /* of hashes, so that an attacker cannot choose what falls into one bucket */
 	struct report_rows files, processes, programs;
 	size_t file_bytes;          /* of their paths */

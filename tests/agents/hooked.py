@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from agents import missing_lines
+from agents import bare_lines, missing_lines
 from model_server import APIS, Call, ModelServer, texts_in
 from stage import (NODE_BIN, PROMPT, SYSTEM_PATH, Play, agent_of, command_path, kill_descendants, make_workspace,
                    run_in_terminal, seen_run)
@@ -229,7 +229,7 @@ class Hooked(Play):
         if own and text.startswith(own):  # its own words: they are so where the file is in front of the model
             missing = missing_lines(TEXT, texts_in(body))
             return name, expected, f"its own notice, without {len(missing)} lines of the file" if missing else None
-        is_notice = text.lstrip().startswith(NOTICE)
+        is_notice = bare_lines(text).lstrip().startswith(NOTICE)  # an agent may number them
         is_real = not is_notice and not missing_lines(TEXT, text)
         is_right = {"notice": is_notice, "real": is_real, "either": is_notice or is_real}[expected]
         return name, expected, None if is_right else f"given: {text[:160]!r}"

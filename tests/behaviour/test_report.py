@@ -1,4 +1,5 @@
 """report: instruction files that apply to what was touched, and that no scope was given."""
+import json
 import os
 import shutil
 import subprocess
@@ -175,6 +176,18 @@ class Changes(Case):
         report = self.json("report", "--session", "s")
         self.assertEqual([row["path"] for row in report["changes"]["rows"] if "newroot" in row["path"]], [])
         self.assertEqual(report["outside_workspace"]["changes"], 0)
+
+    def test_what_hooks_keep_beside_the_session(self):
+        """seen's own records are no change of the session's; what another program writes there is."""
+        (self.work / "AGENTS.md").write_text("Use tabs.\n")
+        start = json.dumps({"session_id": "one", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(self.work)})
+        self.seen("run", "--session", "s", "--agent", "bash", "--", "bash", "-c",
+                  f"echo '{start}' | '{SEEN}' answer hook claude; echo x > $(dirname $SEEN_SESSION)/stranger; echo 1 > own", code=0)
+        log = [json.loads(line) for line in self.seen("log", "--session", "s", "--json", code=0).stdout.splitlines()]
+        kept = [row["path"] for row in log if row["op"] == "write" and row["executable"] == SEEN and "/.local/state/seen/" in row["path"]]
+        self.assertNotEqual(kept, [])
+        changed = [row["path"] for row in self.json("report", "--session", "s")["changes"]["rows"]]
+        self.assertEqual(sorted(path.rsplit("/", 1)[-1] for path in changed), ["own", "stranger"])
 
     def test_without_an_agent(self):
         self.seen("run", "--session", "s", "--", "bash", "-c", "rm c; echo x > new", code=0)

@@ -311,7 +311,7 @@ Test(config, profiles)
 	const struct config_profile *claude = config_profile_find(config, "claude");
 	cr_assert(claude != NULL);
 	cr_assert_str_eq(claude->origin, "built-in");
-	cr_assert_str_eq(claude->values[PROFILE_OPTION_TESTED].text, "2.1.330");
+	cr_assert_str_eq(claude->values[PROFILE_OPTION_TESTED].text, "2.1.332");
 	cr_assert(strstr(claude->values[PROFILE_OPTION_STATE].text, "~/.claude/**") != NULL);
 	cr_assert_eq(claude->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number, 30000);
 
