@@ -68,8 +68,10 @@ void doctor_check_library(struct doctor *doctor, struct config_request *request)
 	int error = probe_open(request, doctor->flags, doctor->flag_count, &doctor->probe, &why);
 	if (doctor->probe.library[0] == '\0') {
 		doctor_add(doctor, LEVEL_FAIL, "library",
-			   "install bin/seen and lib/seen/libseen.so under one prefix", "%s",
-			   why.text);
+			   error == -ENODEV
+				   ? "mount procfs on /proc"
+				   : "install bin/seen and lib/seen/libseen.so under one prefix",
+			   "%s", why.text);
 		return;
 	}
 	if (strpbrk(doctor->probe.library, " :")) {

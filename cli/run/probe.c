@@ -82,16 +82,17 @@ int probe_open(struct config_request *request, char **flags, int flag_count,
 
 	*ret_probe = (struct probe){ .flags = flags, .flag_count = flag_count };
 	*ret_why = (struct config_error){ "out of memory" };
-	if (session_library(ret_probe->library, sizeof(ret_probe->library)) < 0) {
-		(void)snprintf(ret_why->text, sizeof(ret_why->text),
-			       "lib/seen/libseen.so is not beside this program");
-		return -ENOENT;
+	int error = session_library(ret_probe->library, sizeof(ret_probe->library));
+	if (error < 0) {
+		(void)snprintf(ret_why->text, sizeof(ret_why->text), "%s",
+			       session_library_missing(error));
+		return error;
 	}
 	if (!top || top[0] != '/')
 		top = "/tmp";
 	(void)snprintf(template, sizeof(template), "%s/seen-doctor.XXXXXX", top);
 	if (!mkdtemp(template)) {
-		int error = -errno;
+		error = -errno;
 		(void)snprintf(ret_why->text, sizeof(ret_why->text),
 			       "no directory can be made in %.900s: %s", top, strerror(-error));
 		return error;
@@ -101,7 +102,7 @@ int probe_open(struct config_request *request, char **flags, int flag_count,
 		    (int)sizeof(ret_probe->work) ||
 	    mkdir(ret_probe->work, 0700) < 0)
 		return -errno;
-	int error = load_config(request, ret_probe, ret_why);
+	error = load_config(request, ret_probe, ret_why);
 	if (error < 0)
 		return error;
 	error = session_make(ret_probe->config, "doctor", &ret_probe->session);

@@ -41,12 +41,11 @@ int run_prepare_environment(const struct session *session, bool preloads)
 		return -ENOMEM;
 	if (!preloads)
 		return 0;
-	if (session_library(library, sizeof(library)) < 0) {
-		message(access("/proc/self", F_OK) < 0
-				? "/proc is not mounted here, and the library is found by it"
-				: "lib/seen/libseen.so is not beside this program; install both "
-				  "under one prefix");
-		return -ENOENT;
+	int error = session_library(library, sizeof(library));
+	if (error < 0) {
+		message("%s%s", session_library_missing(error),
+			error == -ENODEV ? "" : "; install both under one prefix");
+		return error;
 	}
 	if (strpbrk(library, " :")) {
 		message("%s cannot be preloaded: its path holds a space or a colon; install seen "

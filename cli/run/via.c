@@ -155,7 +155,8 @@ bool via_has_library(void)
 	char library[PATH_MAX];
 
 	/* without /proc it is not known, and the supervisor could read no process: run_start.c says so */
-	return session_library(library, sizeof(library)) == 0 || access("/proc/self", F_OK) < 0;
+	int error = session_library(library, sizeof(library));
+	return error == 0 || error == -ENODEV;
 }
 
 void via_choose(const struct config *config, char *const words[], bool has_library,

@@ -259,7 +259,7 @@ int session_library(char *ret_path, size_t capacity)
 	char program[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	if (length <= 0)
-		return -ENOENT;
+		return -ENODEV;
 	program[length] = '\0';
 	for (int up = 0; up < 2; up++) {
 		char *slash = strrchr(program, '/');
@@ -271,4 +271,10 @@ int session_library(char *ret_path, size_t capacity)
 	if (error < 0)
 		return error;
 	return access(ret_path, R_OK) == 0 ? 0 : -ENOENT;
+}
+
+const char *session_library_missing(int error)
+{
+	return error == -ENODEV ? "/proc is not mounted here, and the library is found by it"
+				: "lib/seen/libseen.so is not beside this program";
 }

@@ -96,7 +96,11 @@ const char *session_explain(int error);
  * used until now. */
 void session_close(struct session *session);
 
-/* session_library(): path of libseen.so beside the running program.  Returns 0, or -ENOENT. */
+/* session_library(): path of libseen.so beside the running program.  Returns 0, -ENOENT where it is
+ * not there, or -ENODEV where /proc does not show where this program is. */
 int session_library(char *ret_path, size_t capacity);
+
+/* session_library_missing(): why there is none, of that error, as a phrase. */
+const char *session_library_missing(int error);
 
 #endif

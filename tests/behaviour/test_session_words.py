@@ -154,10 +154,12 @@ class Messages(Case):
 
     def test_without_proc(self):
         """What is missing is /proc, not the library."""
-        done = self.run_in("unshare --mount --map-root-user sh -c 'mount -t tmpfs none /proc && exec \"$@\"' sh", SEEN, "run", "--", "echo", "it runs")
+        wrapper = "unshare --mount --map-root-user sh -c 'mount -t tmpfs none /proc && exec \"$@\"' sh"
+        done = self.run_in(wrapper, SEEN, "run", "--", "echo", "it runs")
         self.assertEqual(done.stdout, b"it runs\n", done.stderr)
         self.assertIn(b"/proc is not mounted", done.stderr)
         self.assertNotIn(b"is not beside this program", done.stderr)
+        self.assertRegex(self.run_in(wrapper, SEEN, "doctor").stdout, rb"(?m)^fail  library: /proc is not mounted .*\n +remedy: mount procfs")
 
     def run_in(self, wrapper, *words):
         command = [*shlex.split(wrapper), *map(str, words)]
