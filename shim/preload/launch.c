@@ -270,9 +270,9 @@ static bool read_announced(struct process_ref process, struct process_slot *ret_
 	       ret_slot->serial == process.serial;
 }
 
-/* Does a program show its agent content, while the kernel keeps from it who reads that?  It does in another namespace of
- * users than the agent's; and numbers of processes mean others in another one of theirs.  becomes: the caller becomes
- * that program, and has its outputs. */
+/* Does a program show its agent content, or is it a shell whose output may be the agent's, while the kernel keeps from it
+ * who reads that?  It does in another namespace of users than the agent's; and numbers of processes mean others in
+ * another one of theirs.  becomes: the caller becomes that program, and has its outputs. */
 static bool is_kept_from_agent(struct process_ref process, bool becomes)
 {
 	struct process_slot slot;
@@ -282,8 +282,7 @@ static bool is_kept_from_agent(struct process_ref process, bool becomes)
 	if (!read_announced(process, &slot))
 		return false;
 	const struct context *context = &slot.context;
-	if ((context->role != ROLE_VIEWER && context->role != ROLE_READER) ||
-	    !context->capture_id || !context->anchor_pid || !context->pid_ns)
+	if (!capture_concerns(context, context->role) || !context->anchor_pid || !context->pid_ns)
 		return false;
 	bool is_kept = context->process_ns != context->pid_ns;
 	if (!is_kept) {
@@ -291,8 +290,8 @@ static bool is_kept_from_agent(struct process_ref process, bool becomes)
 		int error = sys_stat(path, &stat);
 		is_kept = error == -EACCES || error == -EPERM;
 	}
-	return is_kept &&
-	       (!becomes || capture_is_sink(&shim.segment, SUBJECT_SELF, context->capture_id));
+	return is_kept && (!becomes || !context->capture_id ||
+			   capture_is_sink(&shim.segment, SUBJECT_SELF, context->capture_id));
 }
 
 void launch_announce(struct launch *launch, pid_t pid, char *const argv[])

@@ -215,12 +215,31 @@ static void join_session(const struct segment *segment, struct target *target)
 	free(environment);
 }
 
+/* Where descriptor 1 leads.  The files of a process that is not dumpable are root's in /proc (proc(5)): who may trace
+ * it, as the owner of its user namespace may, takes a copy of the descriptor for that moment. */
+static struct identity output_of(const struct target *target)
+{
+	enum { STDOUT = 1 };
+	struct identity output = proc_file(target->pid, "fd/1");
+	struct stat stat;
+
+	if (output.ino)
+		return output;
+	int fd = (int)sys_call3(SYS_pidfd_getfd, target->descriptor, STDOUT, 0);
+	if (fd < 0)
+		return output;
+	if (sys_fstat(fd, &stat) == 0)
+		output = identity_of(&stat);
+	(void)sys_close(fd);
+	return output;
+}
+
 /* A capture is what was descriptor 1 when the shell was started: it may have put another there
  * before its first call. */
 static void leave_other_capture(struct target *target)
 {
 	struct context *context = &target->request.context;
-	struct identity output = proc_file(target->pid, "fd/1");
+	struct identity output = output_of(target);
 
 	if (context->capture_id != target->start.context.capture_id &&
 	    !identity_equal(&output, &target->start.output))
@@ -342,12 +361,12 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 	}
 	target->start.tid = tid;
 	target->start.image = target_image(target);
-	target->start.output = proc_file(target->pid, "fd/1");
+	target->start.output = output_of(target);
 	target->exec_called = true;
 }
 
-/* Does a program show its agent content, from another user namespace?  There the library may not ask who reads it.
- * Other programs keep the library, which sets the environment of what they start. */
+/* Does a program show its agent content, or is it a shell that may, from another user namespace?  There the library may not
+ * ask who reads it.  Other programs keep the library, which sets the environment of what they start. */
 static bool is_kept_from_agent(const struct segment *segment, struct target *target)
 {
 	const struct context *context = &target->start.context;
@@ -356,7 +375,7 @@ static bool is_kept_from_agent(const struct segment *segment, struct target *tar
 	if (rights_share_user_namespace(target->pid))
 		return false;
 	find_announced(segment, target);
-	if (!target->start.announced.serial || !context->capture_id || !context->anchor_pid ||
+	if (!target->start.announced.serial || !context->anchor_pid ||
 	    context->pid_ns != process_pid_ns())
 		return false;
 	struct identity own = proc_file(target->pid, "ns/user");
@@ -365,8 +384,9 @@ static bool is_kept_from_agent(const struct segment *segment, struct target *tar
 		return false;
 	read_command(target->pid, &command);
 	classify(segment, &command, target);
-	return (target->invocation.role == ROLE_VIEWER || target->invocation.role == ROLE_READER) &&
-	       capture_is_sink(segment, target->request.subject, context->capture_id);
+	return capture_concerns(context, target->invocation.role) &&
+	       (!context->capture_id ||
+		capture_is_sink(segment, target->request.subject, context->capture_id));
 }
 
 bool target_library(struct targets *targets, struct target *target, uint64_t handshake)

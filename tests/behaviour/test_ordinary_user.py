@@ -20,6 +20,7 @@ TESTS = {
     "changed": ("Removed.test_everybody_says_removed",),
     "versions": (),
     "versions_store": (),
+    "sandbox_helpers": ("Helpers.test_in_shell_hides_auto", "Helpers.test_by_variable_auto"),
     "exec_supervised": ("OrdinaryUser.test_privileges",),
     "exec_killed": ("Killed.test_viewer",),
     "exec_confined": (),
@@ -30,7 +31,7 @@ TESTS = {
     "limits": (),
     "terminal": (),
 }
-SHORT = ("unreported", "guard", "report", "changed", "exec_supervised", "exec_killed", "undo_kept", "undo_harm")
+SHORT = ("unreported", "guard", "report", "changed", "sandbox_helpers", "exec_supervised", "exec_killed", "undo_kept", "undo_harm")
 BY_SUPERVISE = ("unreported", "guard", "fail_on", "limits", "terminal")  # too
 
 

@@ -41,6 +41,11 @@ def become(*words):
 def start(*words):
     sys.exit(subprocess.run(words).returncode)
 
+def hide(*words):
+    """As claude's filter of system calls: it is not dumpable while it starts the command."""
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+    start(*words)
+
 def write(name, late_s="0"):
     time.sleep(float(late_s))
     try:
@@ -171,6 +176,7 @@ class Helpers(Case):
             "starts": [*self.own, "start", *box, *self.own, "start", "bash", "-c"],
             "in_shell_becomes": ["sh", "-c", f"{quoted} bash -c '{own} become bash -c \"$1\"; exit $?' x \"$1\"", "x"],
             "in_shell_starts": ["sh", "-c", f"{quoted} bash -c '{own} start bash -c \"$1\"; exit $?' x \"$1\"", "x"],
+            "in_shell_hides": ["sh", "-c", f"{quoted} bash -c '{own} hide bash -c \"$1\"; exit $?' x \"$1\"", "x"],
             "other": [*box, "bash", "-c"],
         }[name]
 
@@ -241,13 +247,13 @@ class Helpers(Case):
 
 
 def add_tests():
-    for name in ("becomes", "starts", "in_shell_becomes", "in_shell_starts", "other", "by_variable", "landlock", "timeout", "firejail"):
+    for name in ("becomes", "starts", "in_shell_becomes", "in_shell_starts", "in_shell_hides", "other", "by_variable", "landlock", "timeout", "firejail"):
         for via in ("auto", "supervise", "both"):
             if LONG or (name, via) in SHORT:
                 setattr(Helpers, f"test_{name}_{via}", lambda self, name=name, via=via: self.answered(self.way(name), via))
 
 
-SHORT = {("becomes", "auto"), ("starts", "supervise"), ("in_shell_becomes", "supervise"), ("in_shell_starts", "auto"), ("other", "both"), ("by_variable", "supervise"),
+SHORT = {("becomes", "auto"), ("starts", "supervise"), ("in_shell_becomes", "supervise"), ("in_shell_starts", "auto"), ("in_shell_hides", "auto"), ("other", "both"), ("by_variable", "auto"), ("by_variable", "supervise"),
          ("landlock", "auto"), ("timeout", "auto")}
 add_tests()
 

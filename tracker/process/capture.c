@@ -88,6 +88,12 @@ static uint32_t capture_kind(const struct segment *segment, struct subject subje
 	return is_spool(segment, subject, context->profile, stat) ? CAPTURE_FILE : 0;
 }
 
+bool capture_concerns(const struct context *context, uint32_t role)
+{
+	return context->capture_id ? role == ROLE_VIEWER || role == ROLE_READER
+				   : role == ROLE_SHELL && (context->flags & CONTEXT_AGENT);
+}
+
 static bool is_file(uint32_t kind)
 {
 	return kind == CAPTURE_FILE || kind == CAPTURE_UNLINKED;

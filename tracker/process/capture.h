@@ -41,6 +41,10 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
  * and for a file by its creation time, and that it still is what it was taken for. */
 bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
+/* capture_concerns(): must it be known of a program who reads its output?  Of a viewer or reader below a capture, and of
+ * a shell below an agent that may have one yet.  context: of its announcement, with its starter's capture. */
+bool capture_concerns(const struct context *context, uint32_t role);
+
 /* capture_find(): a consistent copy of what is recorded of a capture.  False when it is not
  * known. */
 bool capture_find(const struct segment *segment, uint64_t id, struct capture_slot *ret_copy);
