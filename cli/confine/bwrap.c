@@ -18,6 +18,7 @@
 enum { WORDS_MAX = 9000, WORDS_RESERVED = 64, FD_BYTES = 16 };
 
 static const char PROGRAM[] = "bwrap";
+static const char EMPTY_MODE[] = "0111"; /* of a directory in the place of a protected one */
 
 /* ---- the greater part of the line ---- */
 
@@ -85,6 +86,18 @@ bool bwrap_has_covered(const struct confine_place *place)
 	       stat.st_ino == place->inode;
 }
 
+bool bwrap_has_emptied(const char *path)
+{
+	struct stat stat, above;
+	char *parent = NULL;
+	bool is_mount = lstat(path, &stat) == 0 && asprintf(&parent, "%s/..", path) > 0 &&
+			lstat(parent, &above) == 0 && stat.st_dev != above.st_dev;
+
+	free(parent);
+	return is_mount && S_ISDIR(stat.st_mode) &&
+	       (stat.st_mode & 07777) == strtoul(EMPTY_MODE, NULL, 8);
+}
+
 static void append_place(struct line *line, const struct confine_place *place)
 {
 	bool is_device = strncmp(place->path, "/dev/", 5) == 0;
@@ -105,7 +118,7 @@ static void append_place(struct line *line, const struct confine_place *place)
 	case CONFINE_UNREADABLE:
 	case CONFINE_CLOSED:
 		if (place->is_directory) {
-			append_two(line, "--perms", "0111");
+			append_two(line, "--perms", EMPTY_MODE);
 			append_two(line, "--tmpfs", place->path);
 		} else {
 			append_bind(line, "--ro-bind", unreadable_file(), place->path);

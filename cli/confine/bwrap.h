@@ -32,6 +32,10 @@ const char *bwrap_remedy(enum bwrap_state state);
  * nothing to keep. */
 bool bwrap_has_covered(const struct confine_place *place);
 
+/* bwrap_has_emptied(): does an empty directory stand in the place of a protected one, in a run that this one
+ * is in?  No other program mounts one of that mode. */
+bool bwrap_has_emptied(const char *path);
+
 /* bwrap_words(): the command line for a confinement.
  *
  * confinement: sorted by this.  command: ended by NULL, borrowed.  ret_arguments: a descriptor with the

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
+#include "cli/confine/bwrap.h"
+#include "cli/run/confined.h"
 #include "tracker/guard/protected.h"
 #include "tracker/path/path.h"
 #include "tracker/process/runs.h"
@@ -107,7 +109,9 @@ static bool follow(struct protect *protect, const char *path)
 	int wd = protect->fd < 0 ? -1 : inotify_add_watch(protect->fd, path, EVENTS);
 
 	if (wd < 0) {
-		protect->is_cut = protect->is_cut || (errno != ENOENT && errno != ENOTDIR);
+		protect->is_cut = protect->is_cut ||
+				  (errno != ENOENT && errno != ENOTDIR &&
+				   !(confined_is_inside() && bwrap_has_emptied(path)));
 		return true;
 	}
 	if (!make_room(&protect->directories, &protect->directory_capacity, (size_t)wd + 1)) {
