@@ -1,8 +1,9 @@
 """Wrong changes of the sources, one at a time, that a test must find (support/mutants.py).
 
 Short form: the mutants that survived once, each by the test that kills it now.  Long form: SEEN_MUTANTS of the pure rooms and of undo (300), judged by
-the unit tests that are nearest to their file, and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its own.  SEEN_SEED chooses the sample, SEEN_SKIP
-how many of it are passed over.  What becomes of each is added to build/faults/mutants.txt.
+the unit tests that are nearest to their file, and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its own.  SEEN_SEED chooses the sample.
+What becomes of each is added to build/faults/mutants.txt, and is not judged again: a run that was stopped goes on where it was.  A survivor is judged
+anew where its line is taken out of that file.
 """
 import collections
 import os
@@ -22,7 +23,6 @@ LONG = bool(os.environ.get("SEEN_LONG"))
 COUNT = int(os.environ.get("SEEN_MUTANTS") or 300)
 SHIM_COUNT = int(os.environ.get("SEEN_SHIM_MUTANTS") or 150)
 SEED = int(os.environ.get("SEEN_SEED") or 20261127)
-SKIP = int(os.environ.get("SEEN_SKIP") or 0)
 LEAST = 0.9  # of those that are judged
 TESTS_MAX = 12  # that a mutant of a pure room is tried by, the nearest
 ROOMS = ("tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer", "tracker/guard", "cli/undo")
@@ -72,15 +72,19 @@ class Mutants(unittest.TestCase):
         random.Random(SEED).shuffle(mutants)
         found, start = collections.Counter(), time.monotonic()
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        with open(RESULTS, "a") as results:
-            for mutant in mutants[SKIP:]:
+        with open(RESULTS, "a+") as results:
+            results.seek(0)
+            known = dict(reversed(line.rstrip("\n").split(": ", 1)) for line in results)
+            for mutant in mutants:
                 if found["killed"] + found[SURVIVES] == count:
                     break
                 text = (SOURCE / mutant.path).read_text()
-                result = self.judge.judge(mutant.path, mutated(text, mutant), tests(mutant))
-                found[result if result in (EQUAL, NO_C, SURVIVES) else "killed"] += 1
                 line, new = (one.split("\n")[mutant.line - 1].strip() for one in (text, mutated(text, mutant)))
-                print("%s: %s:%d: %s  ->  %s" % (result, mutant.path, mutant.line, line, new), file=results, flush=True)
+                change = "%s:%d: %s  ->  %s" % (mutant.path, mutant.line, line, new)
+                if change not in known:
+                    known[change] = self.judge.judge(mutant.path, mutated(text, mutant), tests(mutant))
+                    print("%s: %s" % (known[change], change), file=results, flush=True)
+                found[known[change] if known[change] in (EQUAL, NO_C, SURVIVES) else "killed"] += 1
         judged = found["killed"] + found[SURVIVES]
         print("%s, seed %d: %d judged of %d mutants, %d killed, %d survive (%s); besides, %d equal by the compiler, %d no C; %d s" %
               (what, SEED, judged, len(mutants), found["killed"], found[SURVIVES], RESULTS, found[EQUAL], found[NO_C], time.monotonic() - start))

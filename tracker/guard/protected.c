@@ -17,6 +17,7 @@ static uint64_t first_place(const struct segment *segment, const struct stat *st
 	return (hash >> 20) % segment->capacity[TABLE_PROTECTED];
 }
 
+/* Never NULL: the place is one of the table's. */
 static struct protected_slot *slot_at(const struct segment *segment, uint64_t place)
 {
 	return segment_slot(segment, TABLE_PROTECTED, place % segment->capacity[TABLE_PROTECTED]);
@@ -45,8 +46,6 @@ int protected_note(const struct segment *segment, const struct stat *stat, uint6
 		struct protected_slot *slot = slot_at(segment, place + i);
 		uint64_t state = PROTECTED_FREE;
 
-		if (!slot)
-			break;
 		if (__atomic_compare_exchange_n(&slot->state, &state, PROTECTED_CLAIMED, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 			slot->dev = stat->st_dev;
@@ -78,8 +77,7 @@ static uint64_t rules_of(const struct segment *segment, int fd, const struct sta
 	uint64_t place = first_place(segment, stat);
 	for (uint64_t i = 0; i < PROBES_MAX; i++) {
 		const struct protected_slot *slot = slot_at(segment, place + i);
-		uint64_t state = slot ? __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE)
-				      : PROTECTED_FREE;
+		uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 
 		if (state == PROTECTED_FREE)
 			return 0;

@@ -83,9 +83,7 @@ bool rule_sketch_add(struct rule_sketch *sketch, const char *glob)
 
 		while (tail < part_bytes && !strchr(SPECIAL, part[part_bytes - 1 - tail]))
 			tail++;
-		if (head > part_bytes)
-			head = part_bytes;
-		if (head >= PART_BYTES && (head >= tail || head == part_bytes)) {
+		if (head >= PART_BYTES && head >= tail) {
 			note(sketch->heads, RULE_SKETCH_PARTS, hash_of(part, PART_BYTES));
 			return true;
 		}

@@ -4,6 +4,7 @@
 #include "support.h"
 #include "tracker/guard/rule.h"
 #include "tracker/path/glob.h"
+#include "tracker/segment/workspace.h"
 
 static struct world world;
 
@@ -282,6 +283,7 @@ Test(rule, case_ignored)
 Test(rule, counted)
 {
 	world_open(&world, NULL);
+	rule_count(&world.segment, &(struct rule_answer){ .action = RULE_ACTION_OFF });
 	for (unsigned action = 0; action < 7; action++) {
 		struct rule_answer answer = { .action = (enum rule_action)action };
 
@@ -344,14 +346,113 @@ Test(rule, said)
 	}
 	answer.action = RULE_ACTION_FAIL;
 	cr_assert_eq(rule_format_message(&world.segment, &answer, "/no", line, sizeof(line)), 0);
+	/* of what is no single bit */
+	answer.action = RULE_ACTION_WARN;
+	for (int i = 0; i < 2; i++) {
+		answer.op = i ? RULE_ANY : (enum rule_op)0;
+		cr_assert_gt(
+			rule_format_message(&world.segment, &answer, "/no", line, sizeof(line)), 0);
+		cr_assert(strstr(line, "/no: touched, which rule"), "%s", line);
+	}
+}
+
+/* Of an agent's ignore file one line is printed, of other rules one for each path. */
+Test(rule, said_once)
+{
+	OPEN("rule ignore.codex.op=any", "rule ignore.codex.action=deny", "rule no.op=any",
+	     "rule no.action=deny");
+	struct rule_answer answer = { .action = RULE_ACTION_DENY, .rule = 0 };
+	const char *first = rule_name(&world.segment, 0);
+	uint32_t ignore = strcmp(first, "no") == 0;
+
+	answer.rule = ignore;
+	cr_assert_eq(rule_message_key(&world.segment, &answer, "/a"),
+		     rule_message_key(&world.segment, &answer, "/b"));
+	answer.rule = !ignore;
+	cr_assert_neq(rule_message_key(&world.segment, &answer, "/a"),
+		      rule_message_key(&world.segment, &answer, "/b"));
+}
+
+/* The workspace by another name of its root. */
+Test(rule, aliases)
+{
+	OPEN("rule r.op=read", "rule r.path=/other/secret /other/d", "rule all.op=write",
+	     "rule all.path=/third");
+	cr_expect_not(holds("w/secret"));
+	must(path_add_alias(&world.segment, "/other") == 0);
+	must(path_add_alias(&world.segment, "/third") == 0);
+	cr_expect(holds("w/secret"));
+	cr_expect(holds("w/d/below"));
+	cr_expect_not(holds("w/plain"));
+	cr_expect(holds("/other/secret"));
+	cr_expect_eq(judged(RULE_WRITE, "w/any").action, RULE_ACTION_LOG);
+	cr_expect_eq(judged(RULE_WRITE, "w").action, RULE_ACTION_LOG);
+	cr_expect_eq(judged(RULE_WRITE, "/elsewhere").action, RULE_ACTION_OFF);
+}
+
+Test(rule, the_whole_file_system_is_the_workspace)
+{
+	OPEN("paths.workspace=/", "rule r.op=read", "rule r.path=./etc", "rule in.op=write",
+	     "rule in.where=workspace");
+	cr_expect_eq(judged(RULE_WRITE, "/").action, RULE_ACTION_LOG);
+	cr_expect_not(holds("/"));
+	cr_expect(holds("/etc/passwd"));
+	cr_expect_not(holds("/usr/etc"));
+}
+
+/* Rules that deny, whatever the program; which of them mean a path, and which except it. */
+Test(rule, those_that_deny)
+{
+	OPEN("rule a.op=read", "rule a.path=*.pem", "rule a.except=public.pem",
+	     "rule a.action=deny", "rule b.op=write", "rule b.path=[k]ey", "rule b.action=deny",
+	     "rule b.exe=cat", "rule c.op=read", "rule d.op=any", "rule d.action=deny");
+	struct rule_program program;
+	struct rule_answer answer;
+
+	rule_program_denying(&world.segment, &program);
+	cr_assert_eq(program.rules, 1 | 2 | 8);
+	cr_assert_eq(program.denies, 1 | 2, "d is of no file");
+	cr_assert_eq(program.file_ops, RULE_READ | RULE_WRITE);
+	cr_assert_eq(rule_meaning(&world.segment, &program, "/x/a.pem"), 1);
+	cr_assert_eq(rule_meaning(&world.segment, &program, "/x/public.pem"), 0);
+	cr_assert_eq(rule_meaning(&world.segment, &program, "/x/key"), 2);
+	cr_assert_eq(rule_meaning(&world.segment, &program, "/x/other"), 0);
+	cr_assert_eq(rule_excepting(&world.segment, 1 | 2 | 64, "/x/public.pem"), 1);
+	cr_assert_eq(rule_excepting(&world.segment, 1 | 2, "/x/a.pem"), 0);
+
+	cr_assert(rule_judge_file(&world.segment, &program, RULE_READ, 1, &answer));
+	cr_assert_eq(answer.action, RULE_ACTION_DENY);
+	cr_assert_eq(answer.op, RULE_READ);
+	cr_assert_not(rule_judge_file(&world.segment, &program, RULE_WRITE, 1, &answer));
+	cr_assert_not(rule_judge_file(&world.segment, &program, RULE_READ, 8, &answer));
+	cr_assert_not(rule_judge_file(&world.segment, &program, RULE_READ, 0, &answer));
+
+	struct rule_question question = { .ops = RULE_READ, .path = "/x/a.pem", .denies = true };
+	rule_judge(&world.segment, &program, &question, &answer);
+	cr_assert_eq(answer.action, RULE_ACTION_DENY);
+	question.path = "/x/other";
+	rule_judge(&world.segment, &program, &question, &answer);
+	cr_assert_eq(answer.action, RULE_ACTION_OFF);
+
+	/* a configuration that is there no more, or has no paths any more */
+	world.settings->rules[0].path.count = 0;
+	cr_assert_eq(rule_meaning(&world.segment, &program, "/x/a.pem"), 0);
+	world.settings->rule_count = 0;
+	cr_assert_eq(rule_meaning(&world.segment, &program, "/x/a.pem"), 0);
+	cr_assert_not(rule_judge_file(&world.segment, &program, RULE_READ, 1, &answer));
+	world.settings->rule_count = UINT64_MAX;
+	rule_program_denying(&world.segment, &program);
+	cr_assert_eq(program.rules, 1 | 2 | 8);
 }
 
 /* What a sketch rules out, no glob matches: of globs and paths made of pieces by chance. */
 Test(rule, sketch)
 {
-	static const char *const GLOBS[] = { "a",     "abc",  "*.pem", "**", "?",       "[ab]",
-					     "x*yzw", ".env", "A*",    "*",  "ab[c/]d", "abc*",
-					     "\\a*b", "***",  "e?fgh", ".",  "b**cde",  "[a" };
+	static const char *const GLOBS[] = { "a",     "abc",     "*.pem",    "**",      "?",
+					     "[ab]",  "abcd[x]", "abc*pemx", "./abc",   "x*yzw",
+					     ".env",  "A*",      "*",        "ab[c/]d", "abc*",
+					     "\\a*b", "***",     "e?fgh",    ".",       "b**cde",
+					     "[a" };
 	static const char *const NAMES[] = { "a",   "abc",    "k.pem", "b",    ".env", "xyzw",
 					     "ABC", "xx.yzw", "e-fgh", "abcd", "a*b",  "bcde",
 					     "[a",  "b",      "ab[c",  "dcde" };
