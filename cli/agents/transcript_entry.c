@@ -363,7 +363,7 @@ static bool parse_codex(const json_t *line, struct entry *entry)
 
 /* ---- Gemini CLI ---- */
 
-static void gemini_parts(const json_t *content, struct entry *entry)
+bool entry_of_response(const json_t *part, struct entry_result *ret_result)
 {
 	static const char *const TAIL[] = { "</untrusted_context>",
 					    "Process Group PGID: ",
@@ -372,21 +372,34 @@ static void gemini_parts(const json_t *content, struct entry *entry)
 					    "Signal: ",
 					    "Error: ",
 					    NULL };
+	const json_t *response = json_object_get(part, "functionResponse");
+
+	if (!response)
+		return false;
+	*ret_result = (struct entry_result){ .call = hash_at(response, "id"), .text = "" };
+	response = json_object_get(response, "response");
+	set_text(ret_result, json_object_get(response, "output"));
+	skip_head(ret_result, "Output: ");
+	if (ret_result->body)
+		drop_tail(ret_result, TAIL);
+	return true;
+}
+
+static void gemini_parts(const json_t *content, struct entry *entry)
+{
 	const json_t *part;
 	size_t i;
 
 	json_array_foreach((json_t *)content, i, part)
 	{
-		const json_t *response = json_object_get(part, "functionResponse");
-		struct entry_result *result = response ? add_result(entry, hash_at(response, "id"))
-						       : NULL;
-		if (!result)
+		struct entry_result result, *place;
+		if (!entry_of_response(part, &result))
 			continue;
-		response = json_object_get(response, "response");
-		set_text(result, json_object_get(response, "output"));
-		skip_head(result, "Output: ");
-		if (result->body)
-			drop_tail(result, TAIL);
+		place = add_result(entry, result.call);
+		if (place)
+			*place = result;
+		else
+			free(result.owned);
 	}
 }
 

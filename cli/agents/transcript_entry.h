@@ -72,6 +72,12 @@ struct entry {
  * `begins`: it is a summary, and what came before it counts no more.  The row's id is not in it. */
 void entry_of_row(const char *data, size_t length, bool is_part, struct entry *ret_entry);
 
+/* entry_of_response(): what a part of a message of Gemini CLI's gave the model for a call; what the
+ * shell printed is its body.  An error has no text.
+ *
+ * ret_result: free() its `owned`.  Returns false where the part is no functionResponse. */
+bool entry_of_response(const json_t *part, struct entry_result *ret_result);
+
 /* entry_parse(): reads a line of `length` bytes, without its newline.  entry_done() frees what it
  * holds, in any case. */
 void entry_parse(const char *line, size_t length, struct entry *ret_entry);

@@ -2,22 +2,14 @@
 #include "cli/agents/transcript_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "cli/base/sqlite.h"
+#include "cli/agents/transcript_rows.h"
 
-enum {
-	VALUE_BYTES_MAX = 64 << 20,
-	/* Of a row that was written so lately the time may be that of a later write, too. */
-	RECENT_MS = 50,
-};
+/* Of a row that was written so lately the time may be that of a later write, too. */
+enum { RECENT_MS = 50 };
 
 /* A message, or a part of one. */
 struct item {
@@ -48,18 +40,16 @@ struct transcript_store {
 	struct conversations *conversations;
 	uint64_t profiles;
 	int64_t since_ms;
+	int64_t now_ms; /* before the reading began */
 	struct stored *sessions;
 };
 
-/* What a reading works with. */
+/* A reading of a session's rows. */
 struct reading {
-	struct transcript_store *store;
-	sqlite3 *database;
-	sqlite3_stmt *messages, *parts;
+	struct stored *session;
+	size_t at; /* the place of the next item */
 	int64_t now_ms;
 };
-
-static const struct sqlite *sqlite; /* loaded by the first reading */
 
 struct transcript_store *transcript_store_new(struct conversations *conversations,
 					      uint64_t profiles, uint64_t since_ns)
@@ -81,74 +71,6 @@ void transcript_store_free(struct transcript_store *store)
 		free(session);
 	}
 	free(store);
-}
-
-/* ---- the database ---- */
-
-/* A reader of a database in another mode would keep its writer waiting. */
-static bool is_write_ahead(const char *path)
-{
-	enum { VERSIONS_AT = 18, WRITE_AHEAD = 2 }; /* https://www.sqlite.org/fileformat2.html */
-	unsigned char versions[2] = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return false;
-	bool is = pread(fd, versions, sizeof(versions), VERSIONS_AT) == sizeof(versions) &&
-		  versions[0] == WRITE_AHEAD && versions[1] == WRITE_AHEAD;
-	(void)close(fd);
-	return is;
-}
-
-/* Nothing is made that a writer did not make: without these no writer has it open. */
-static bool has_writer(const char *path)
-{
-	static const char *const BESIDE[] = { "-wal", "-shm" };
-	char name[PATH_MAX + 8];
-	struct stat stat;
-
-	for (size_t i = 0; i < sizeof(BESIDE) / sizeof(BESIDE[0]); i++) {
-		(void)snprintf(name, sizeof(name), "%s%s", path, BESIDE[i]);
-		if (fstatat(AT_FDCWD, name, &stat, 0) < 0 || !stat.st_size)
-			return false;
-	}
-	return true;
-}
-
-static sqlite3 *open_database(const char *path)
-{
-	char name[3 * PATH_MAX + 64] = "file:";
-	size_t at = strlen(name);
-	sqlite3 *database = NULL;
-
-	for (; *path && at < 3 * PATH_MAX; path++)
-		at += (size_t)snprintf(name + at, 4, strchr("%?#", *path) ? "%%%02X" : "%c", *path);
-	(void)snprintf(name + at, sizeof(name) - at, "?mode=ro&readonly_shm=1");
-	if (sqlite->open_v2(name, &database,
-			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK) {
-		(void)sqlite->close(database);
-		return NULL;
-	}
-	(void)sqlite->busy_timeout(database, 0);
-	(void)sqlite->db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	(void)sqlite->db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	(void)sqlite->db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	(void)sqlite->limit(database, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
-	return database;
-}
-
-static sqlite3_stmt *prepare(sqlite3 *database, const char *text)
-{
-	sqlite3_stmt *statement = NULL;
-	(void)sqlite->prepare_v3(database, text, -1, 0, &statement, NULL);
-	return statement;
-}
-
-static uint64_t hash_of(sqlite3_stmt *row, int column)
-{
-	const void *text = sqlite->column_text(row, column);
-	return text ? entry_hash(text, (size_t)sqlite->column_bytes(row, column)) : 0;
 }
 
 /* ---- a session's rows ---- */
@@ -193,62 +115,40 @@ static struct item *place_item(struct stored *session, size_t at, uint64_t id)
 	return &session->items[at];
 }
 
-/* A row: id, when it was written, data. */
-static bool read_row(const struct reading *reading, struct stored *session, size_t at,
-		     sqlite3_stmt *row, bool is_part)
+static int read_row(const struct transcript_row *row, void *data)
 {
-	struct item *item = place_item(session, at, hash_of(row, 0));
-	int64_t written_ms = sqlite->column_int64(row, 1);
+	struct reading *reading = data;
+	struct item *item = place_item(reading->session, reading->at++,
+				       entry_hash(row->id, strlen(row->id)));
+	size_t length;
 
 	if (!item)
-		return false;
+		return -EAGAIN;
 	item->is_there = true;
-	item->is_part = is_part;
-	if (written_ms == item->written_ms && written_ms < reading->now_ms - RECENT_MS)
-		return true;
-	const char *data = (const char *)sqlite->column_text(row, 2);
-	size_t length = (size_t)sqlite->column_bytes(row, 2);
-	uint64_t hash = data ? entry_hash(data, length) : 0;
-	item->written_ms = written_ms;
-	if (!data || hash == item->data)
-		return true;
+	item->is_part = row->is_part;
+	if (row->written_ms == item->written_ms && row->written_ms < reading->now_ms - RECENT_MS)
+		return 0;
+	const char *text = transcript_row_data(row, &length);
+	uint64_t hash = text ? entry_hash(text, length) : 0;
+	item->written_ms = row->written_ms;
+	if (!text || hash == item->data)
+		return 0;
 	item->data = hash;
 	item->is_changed = true;
 	entry_done(&item->entry);
-	entry_of_row(data, length, is_part, &item->entry);
+	entry_of_row(text, length, row->is_part, &item->entry);
 	item->is_summary = item->entry.begins;
 	item->entry.begins = false;
-	return true;
+	return 0;
 }
 
 /* All of a session that its model has: not what lies before the last summary, nor what was taken
- * back (`last`: a message's id; empty: nothing was).  Returns 0, or -EAGAIN. */
-static int read_rows(const struct reading *reading, struct stored *session, sqlite3_stmt *row,
-		     const char *last)
+ * back (`last`: a message's id; empty: nothing was).  Returns 0, or a negative errno. */
+static int read_rows(const struct transcript_store *store, struct transcript_rows *rows,
+		     struct stored *session, const char *last)
 {
-	sqlite3_stmt *messages = reading->messages, *parts = reading->parts;
-	size_t at = 0;
-	int status;
-
-	(void)sqlite->reset(messages);
-	(void)sqlite->bind_text(messages, 1, (const char *)sqlite->column_text(row, 0), -1,
-				SQLITE_TRANSIENT);
-	while ((status = sqlite->step(messages)) == SQLITE_ROW) {
-		const char *id = (const char *)sqlite->column_text(messages, 0);
-		if (!id || (*last && strcmp(id, last) == 0))
-			break;
-		if (!read_row(reading, session, at++, messages, false))
-			return -EAGAIN;
-		(void)sqlite->reset(parts);
-		(void)sqlite->bind_text(parts, 1, id, -1, SQLITE_TRANSIENT);
-		int part_status;
-		while ((part_status = sqlite->step(parts)) == SQLITE_ROW)
-			if (!read_row(reading, session, at++, parts, true))
-				return -EAGAIN;
-		if (part_status != SQLITE_DONE)
-			return -EAGAIN;
-	}
-	return status == SQLITE_DONE || status == SQLITE_ROW ? 0 : -EAGAIN;
+	struct reading reading = { .session = session, .now_ms = store->now_ms };
+	return transcript_rows_each(rows, last, read_row, &reading);
 }
 
 /* ---- reporting its items ---- */
@@ -318,25 +218,24 @@ static void complete_items(struct stored *session)
 	session->count = kept;
 }
 
-/* One session.  row: id, the one that it works for, directory, what was taken back. */
-static int read_session(const struct reading *reading, sqlite3_stmt *row)
+static int read_session(struct transcript_store *store, struct transcript_rows *rows,
+			const struct transcript_session *row)
 {
-	struct stored *session = find_session(reading->store, hash_of(row, 0));
+	struct stored *session = find_session(store, entry_hash(row->id, strlen(row->id)));
 	json_t *revert = NULL;
 
 	if (!session || !session->findings)
 		return -EAGAIN;
-	const char *text = (const char *)sqlite->column_text(row, 3);
-	if (text)
-		revert = json_loads(text, 0, NULL);
+	if (row->revert)
+		revert = json_loads(row->revert, 0, NULL);
 	const char *last = json_string_value(json_object_get(revert, "messageID"));
 	for (size_t i = 0; i < session->count; i++)
 		session->items[i].is_there = false;
-	int status = read_rows(reading, session, row, last ? last : "");
+	int status = read_rows(store, rows, session, last ? last : "");
 	size_t first = first_of(session);
 	if (status == 0 && is_taken_back(session, first)) {
 		forget_items(session);
-		status = read_rows(reading, session, row, last ? last : "");
+		status = read_rows(store, rows, session, last ? last : "");
 		first = first_of(session);
 	}
 	json_decref(revert);
@@ -348,9 +247,7 @@ static int read_session(const struct reading *reading, sqlite3_stmt *row)
 	for (size_t i = first; i < session->count; i++) {
 		struct item *item = &session->items[i];
 		if (item->is_there && (item->is_changed || !item->is_reported))
-			report_item(reading->store, session, item,
-				    (const char *)sqlite->column_text(row, 2),
-				    sqlite->column_type(row, 1) != SQLITE_NULL);
+			report_item(store, session, item, row->directory, row->parent != NULL);
 	}
 	complete_items(session);
 	return 0;
@@ -363,38 +260,17 @@ static int64_t wall_clock_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* In one transaction, so that all rows are of the same moment. */
-static void read_sessions(struct reading *reading)
-{
-	sqlite3_stmt *sessions = prepare(reading->database,
-					 "SELECT id, parent_id, directory, revert FROM session "
-					 "WHERE time_updated >= ?1");
-
-	reading->messages = prepare(reading->database,
-				    "SELECT id, time_updated, data FROM message "
-				    "WHERE session_id = ?1 ORDER BY time_created, id");
-	reading->parts = prepare(reading->database, "SELECT id, time_updated, data FROM part "
-						    "WHERE message_id = ?1 ORDER BY id");
-	if (sessions && reading->messages && reading->parts &&
-	    sqlite->exec(reading->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
-		(void)sqlite->bind_int64(sessions, 1, reading->store->since_ms);
-		while (sqlite->step(sessions) == SQLITE_ROW && read_session(reading, sessions) == 0)
-			;
-	}
-	(void)sqlite->finalize(sessions);
-	(void)sqlite->finalize(reading->messages);
-	(void)sqlite->finalize(reading->parts);
-}
-
 void transcript_store_read(struct transcript_store *store, const char *path)
 {
-	if (!is_write_ahead(path) || !has_writer(path) || !(sqlite = sqlite_load()))
+	char error[TRANSCRIPT_ROWS_ERROR_BYTES];
+	struct transcript_session session;
+	struct transcript_rows *rows;
+
+	store->now_ms = wall_clock_ms();
+	if (transcript_rows_open(path, ROWS_OF_LIVE, store->since_ms, &rows, error) < 0)
 		return;
-	struct reading reading = { .store = store,
-				   .database = open_database(path),
-				   .now_ms = wall_clock_ms() };
-	if (!reading.database)
-		return;
-	read_sessions(&reading);
-	(void)sqlite->close(reading.database);
+	while (transcript_rows_session(rows, &session) > 0 &&
+	       read_session(store, rows, &session) == 0)
+		;
+	transcript_rows_close(rows);
 }

@@ -1,11 +1,9 @@
 /*
- * A transcript that is an SQLite database (opencode, kilo): tables session, message and part, of
- * which the columns `data` are JSON.  Each session is a conversation.
+ * A transcript that is an SQLite database (transcript_rows.h), followed while its agent writes to
+ * it.  Each session is a conversation.
  *
- * The database belongs to a live agent, so it is read only in write-ahead mode, where no reader
- * keeps a writer waiting, for the few milliseconds of one reading, after which it is closed: no
- * lock stays.  Nothing is made or written, not even the read marks of its shared memory.  What
- * cannot be read at once (busy, being recovered) is read later.
+ * It is read for the few milliseconds of one reading, after which it is closed.  What cannot be
+ * read at once (busy, being recovered) is read later.
  */
 #ifndef SEEN_CLI_TRANSCRIPT_STORE_H
 #define SEEN_CLI_TRANSCRIPT_STORE_H

@@ -11,6 +11,7 @@
 #include "cli/agents/hooks.h"
 #include "cli/base/text.h"
 #include "cli/hooks/adapter.h"
+#include "cli/hooks/gemini_output.h"
 #include "cli/hooks/hook_form.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/rivals.h"
@@ -39,29 +40,19 @@ static const struct hook_tool TOOLS[] = {
 
 static const char *const INSTRUCTIONS[] = { "GEMINI.md", NULL };
 
-/* What stands before lines that are not the whole file. */
-static const char PART_HEAD[] = "\nIMPORTANT: The file content has been truncated.\n"
-				"Status: Showing lines ";
-static const char PART_MARK[] = "\n\n--- FILE CONTENT (truncated) ---\n";
-
 /* Are these the lines that the output's head names, byte for byte? */
 static bool is_part(const char *output, const char *bytes, size_t length,
 		    struct file_lines *ret_lines)
 {
-	unsigned long long first, last, total;
+	struct gemini_lines part;
 	struct file_lines *lines = ret_lines;
-	const char *mark = strstr(output, PART_MARK);
 
-	if (strncmp(output, PART_HEAD, strlen(PART_HEAD)) != 0 || !mark ||
-	    sscanf(output + strlen(PART_HEAD), "%llu-%llu of %llu total lines.", &first, &last,
-		   &total) != 3 ||
-	    first < 1 || last < first)
+	if (!gemini_output_lines(output, &part))
 		return false;
-	const char *content = mark + strlen(PART_MARK);
-	return file_lines_find(bytes, length, first, last - first + 1, lines) &&
-	       lines->count == last - first + 1 && lines->total == total &&
-	       lines->length == strlen(content) &&
-	       memcmp(lines->bytes, content, lines->length) == 0;
+	uint64_t count = part.last - part.first + 1;
+	return file_lines_find(bytes, length, part.first, count, lines) && lines->count == count &&
+	       lines->total == part.total && lines->length == strlen(part.text) &&
+	       memcmp(lines->bytes, part.text, lines->length) == 0;
 }
 
 static enum hook_shown shown(const struct hook_input *input, const char *bytes, size_t length,

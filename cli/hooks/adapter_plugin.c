@@ -9,6 +9,7 @@
 #include "cli/hooks/hook_form.h"
 #include "cli/hooks/hook_input.h"
 #include "cli/hooks/hook_lines.h"
+#include "cli/hooks/opencode_output.h"
 #include "cli/hooks/plugin_output.h"
 #include "cli/hooks/rivals_pi.h"
 
@@ -59,45 +60,18 @@ static enum hook_shown shown_plain(const struct hook_input *input, const char *f
 	return HOOK_SHOWN_SOMETHING;
 }
 
-/* Between a head and a foot, numbered; behind them what the agent tells besides. */
-static const char HEAD[] = "</path>\n<type>file</type>\n<content>\n";
-static const char FOOT[] = "\n</content>";
-
-/* Where the numbered lines begin; NULL: nowhere. */
-static const char *lines_of(const char *text)
-{
-	const char *newline = strchr(text, '\n');
-	const char *head = newline ? newline - strlen("</path>") : NULL;
-
-	return head && strncmp(text, "<path>", strlen("<path>")) == 0 && head > text &&
-			       strncmp(head, HEAD, strlen(HEAD)) == 0
-		       ? head + strlen(HEAD)
-		       : NULL;
-}
-
-/* What the agent says behind the lines that it gave: one of its remarks, in parentheses. */
-static bool is_remark(const char *text)
-{
-	static const char *const REMARKS[] = { "\n(End of file - total ", "\n(Showing lines ",
-					       "\n(Output capped at " };
-
-	for (size_t i = 0; i < sizeof(REMARKS) / sizeof(REMARKS[0]); i++)
-		if (strncmp(text, REMARKS[i], strlen(REMARKS[i])) == 0)
-			return true;
-	return false;
-}
-
 static enum hook_shown shown_numbered(const struct hook_input *input, const char *file,
 				      size_t length, struct file_lines *ret_lines)
 {
 	const char *text = json_string_value(input->tool_output);
-	const char *lines = text ? lines_of(text) : NULL;
+	const char *lines = text ? opencode_output_lines(text) : NULL;
 
 	if (!lines)
 		return HOOK_SHOWN_NOTHING; /* a picture, a directory */
-	size_t taken = hook_lines_numbered(file, length, lines, strlen(lines), ": ", false,
-					   ret_lines);
-	return taken && is_remark(lines + taken) ? HOOK_SHOWN_LINES : HOOK_SHOWN_SOMETHING;
+	size_t taken = hook_lines_numbered(file, length, lines, strlen(lines), OPENCODE_NUMBER_END,
+					   false, ret_lines);
+	return taken && opencode_output_is_remark(lines + taken) ? HOOK_SHOWN_LINES
+								 : HOOK_SHOWN_SOMETHING;
 }
 
 /* Whole, or it is not there: the agents cut before their plugins are called, and say so. */
@@ -124,10 +98,8 @@ static json_t *replace_numbered(const struct hook_input *input, const struct hoo
 {
 	const char *output = json_string_value(input->tool_output);
 	bool is_file = input->known_tool && input->known_tool->kind == HOOK_TOOL_READ;
-	/* No line before it has no number. */
-	const char *foot = output && is_file ? strstr(output, FOOT) : NULL;
-	const char *rest = foot ? foot + strlen(FOOT) : "";
-	return json_pack("{s:s%+}", "output", text->bytes, text->length, rest);
+	const char *rest = output && is_file ? opencode_output_behind(output) : NULL;
+	return json_pack("{s:s%+}", "output", text->bytes, text->length, rest ? rest : "");
 }
 
 const struct hook_adapter hook_adapter_pi = {
