@@ -116,6 +116,11 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		.doc = "the files in which it writes down its conversations, a JSON object a line (globs of paths; ** is any "
 		       "depth; ~/ is the home directory, $NAME/ that of a variable, left out where it is not set)",
 	},
+	[PROFILE_OPTION_RECORD] = {
+		PROFILE, .name = "record", .kind = OPTION_LIST, .value = "", .unit = "",
+		.doc = "the files in which it keeps conversations in another form, which is no proof of what its model was given: "
+		       "only `seen replay` reads them (globs as for transcript)",
+	},
 	[PROFILE_OPTION_COMPACTION] = {
 		PROFILE, .name = "compaction", .kind = OPTION_LIST, .value = "", .unit = "",
 		.doc = "lines there that say that the conversation was cut short: what was given before counts no more "

@@ -28,8 +28,8 @@ static const struct option_spec SPECS[] = {
 	{ "--session", "ID", "the journal of this session, in place of files", NULL,
 	  &session_name },
 	{ "--format", "FORMAT",
-	  "claude, codex, pi, swe-agent, openhands, messages, journal; default: recognized by "
-	  "content",
+	  "claude, codex, pi, gemini, cline, opencode, kilo, swe-agent, openhands, messages, "
+	  "journal; default: recognized by content",
 	  NULL, &format_word },
 	{ "--list", NULL, "each repeat, a line: number of the tool call, bytes, category, what",
 	  &list, NULL },
@@ -149,6 +149,7 @@ static json_t *json_file(const struct replayed *file)
 	(void)json_object_set_new(object, "file", text_json(file->path));
 	(void)json_object_set_new(object, "format", format ? json_string(format) : json_null());
 	(void)json_object_set_new(object, "damaged", json_count(file->result.damaged));
+	(void)json_object_set_new(object, "unproven", json_boolean(file->result.is_unproven));
 	(void)json_object_set_new(object, "error",
 				  file->result.error[0] ? text_json(file->result.error)
 							: json_null());
@@ -368,13 +369,19 @@ static int show(const struct config *config, const struct replay *replay,
 		const struct replayed *files, size_t count)
 {
 	struct replay_sums total = { .sessions = 0 };
-	size_t row_count, foreign = 0;
+	size_t row_count, foreign = 0, unproven = 0;
 	const struct replay_row *rows = replay_rows(replay, &row_count);
 
 	for (size_t i = 0; i < count; i++) {
 		replay_add(&total, &files[i].sums);
 		foreign += is_foreign(&files[i]);
+		unproven += files[i].result.is_unproven;
 	}
+	if (unproven)
+		message("%zu file%s with what tools gave, not what the model was given "
+			"(docs/limits.md): "
+			"nothing of that counts as saved",
+			unproven, text_plural(unproven));
 	if (foreign) {
 		char formats[TRANSCRIPT_FORMATS_BYTES];
 		transcript_formats(formats, sizeof(formats));
@@ -461,13 +468,10 @@ static int find(const struct config *config, char **words, size_t count,
 		message("out of memory");
 		return EXIT_CODE_OUTPUT;
 	}
-	if (ret_paths->databases)
-		message("%zu database%s of an agent: not read", ret_paths->databases,
-			text_plural(ret_paths->databases));
 	if (ret_paths->count)
 		return EXIT_CODE_OK;
-	message(count ? "no transcripts there: files that end with .jsonl, .json or .traj, or are "
-			"called journal"
+	message(count ? "no transcripts there: files that end with .jsonl, .json or .traj, are "
+			"called journal, or opencode*.db, kilo*.db"
 		      : "no transcripts of agents found: name files or directories");
 	return EXIT_CODE_NOTHING;
 }
@@ -475,14 +479,14 @@ static int find(const struct config *config, char **words, size_t count,
 static int replay(const struct config *config, char **words, size_t count)
 {
 	enum transcript_format format = TRANSCRIPT_UNKNOWN;
+	char formats[TRANSCRIPT_FORMATS_BYTES];
 	struct replay_paths paths = { .count = 0 };
 
 	if (format_word) {
 		format = transcript_format_named(format_word);
 		if (format == TRANSCRIPT_UNKNOWN) {
-			message("--format: there is no format '%s'; claude, codex, pi, swe-agent, "
-				"openhands, messages, journal",
-				format_word);
+			transcript_formats(formats, sizeof(formats));
+			message("--format: there is no format '%s'; %s", format_word, formats);
 			return EXIT_CODE_USAGE;
 		}
 	}

@@ -103,7 +103,7 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 	}
 	if (error == 0 && asked.only_reads && call->output_bytes)
 		error = judge_again(replay, session, scope, &asked, key, call, &answered);
-	if (error == 0 && contained && !noticed && !answered)
+	if (error == 0 && contained && !noticed && !answered && !replay->result->is_unproven)
 		contained_lines(replay, &read, call);
 	if (error == 0 && asked.only_reads)
 		error = contained_search(replay, session, scope, &asked, call, answered);
@@ -128,6 +128,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	struct shown_as as = { .form = call->numbered ? SHOWN_NUMBERED : SHOWN_ANY,
 			       .from = call->from,
 			       .asked_whole = !call->from && !call->to,
+			       .number_end = call->number_end,
 			       .total_lines = call->total_lines };
 	size_t bytes;
 	const char *content = content_of(call, &bytes);
@@ -245,6 +246,9 @@ static struct output_limits limits_of(const struct replay *replay, enum transcri
 	const struct settings *settings = replay->settings;
 	const struct settings_profile *profile = NULL;
 	const char *agent = transcript_format_name(format);
+
+	if (replay->result->is_unproven)
+		return (struct output_limits){ .bytes = 0 };
 
 	for (uint64_t i = 0; agent && i < settings->profile_count; i++) {
 		const char *name = segment_text(replay->segment, settings->profiles[i].name, NULL);

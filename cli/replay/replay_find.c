@@ -2,6 +2,7 @@
 #include "cli/replay/replay_find.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -22,9 +23,13 @@ static bool ends(const char *text, const char *with)
 static bool is_named_so(const char *path)
 {
 	static const char *const ENDINGS[] = { ".jsonl", ".json", ".traj" };
+	static const char *const DATABASES[] = { "opencode*.db", "kilo*.db" };
 
 	for (size_t i = 0; i < sizeof(ENDINGS) / sizeof(ENDINGS[0]); i++)
 		if (ends(path, ENDINGS[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(DATABASES) / sizeof(DATABASES[0]); i++)
+		if (fnmatch(DATABASES[i], path_base(path), 0) == 0)
 			return true;
 	return strcmp(path_base(path), "journal") == 0;
 }
@@ -47,9 +52,12 @@ static int add(struct replay_paths *paths, const char *path, bool is_found)
 	return 0;
 }
 
+/* A session's file comes before those of its sub-agents, which lie in directories beside it. */
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
-	return strcmp((*a)->fts_name, (*b)->fts_name);
+	bool of_a = (*a)->fts_info == FTS_D, of_b = (*b)->fts_info == FTS_D;
+
+	return of_a != of_b ? of_a - of_b : strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 /* The files below a directory that a pattern matches; NULL: that are named as transcripts are. */
@@ -70,9 +78,7 @@ static int walk(const char *directory, const char *pattern, struct replay_paths 
 			continue;
 		bool is_one = pattern ? path_glob(pattern, entry->fts_path, false)
 				      : is_named_so(entry->fts_path);
-		if (is_one && ends(entry->fts_path, ".db"))
-			paths->databases++;
-		else if (is_one)
+		if (is_one)
 			error = add(paths, entry->fts_path, true);
 	}
 	(void)fts_close(tree);
@@ -107,7 +113,14 @@ static char *top_of(const char *pattern)
 
 static int by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct replay_path *)a)->path, ((const struct replay_path *)b)->path);
+	const char *left = ((const struct replay_path *)a)->path,
+		   *right = ((const struct replay_path *)b)->path;
+	size_t same = 0;
+
+	while (left[same] && left[same] == right[same])
+		same++;
+	bool of_left = strchr(left + same, '/'), of_right = strchr(right + same, '/');
+	return of_left != of_right ? of_left - of_right : strcmp(left + same, right + same);
 }
 
 /* Profiles share files. */
@@ -126,10 +139,10 @@ static void drop_doubles(struct replay_paths *paths)
 	paths->count = kept;
 }
 
-/* What the globs of one profile match. */
-static int find_of_profile(const struct config_profile *profile, struct replay_paths *paths)
+/* What globs of a profile match. */
+static int find_by_globs(const char *globs, struct replay_paths *paths)
 {
-	char *words = strdup(profile->values[PROFILE_OPTION_TRANSCRIPT].text), *rest = NULL;
+	char *words = strdup(globs), *rest = NULL;
 	char pattern[PATH_MAX];
 	int error = words ? 0 : -ENOMEM;
 
@@ -151,8 +164,12 @@ int replay_find_kept(const struct config *config, struct replay_paths *ret_paths
 	int error = 0;
 
 	*ret_paths = (struct replay_paths){ .count = 0 };
-	for (size_t i = 0; i < config_profile_count(config) && error == 0; i++)
-		error = find_of_profile(config_profile_at(config, i), ret_paths);
+	for (size_t i = 0; i < config_profile_count(config) && error == 0; i++) {
+		const struct config_value *values = config_profile_at(config, i)->values;
+		error = find_by_globs(values[PROFILE_OPTION_TRANSCRIPT].text, ret_paths);
+		if (error == 0)
+			error = find_by_globs(values[PROFILE_OPTION_RECORD].text, ret_paths);
+	}
 	drop_doubles(ret_paths);
 	return error;
 }

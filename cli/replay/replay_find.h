@@ -18,17 +18,17 @@ struct replay_path {
 struct replay_paths {
 	struct replay_path *paths;
 	size_t count, capacity;
-	size_t databases; /* that agents keep in place of transcripts: not read */
 };
 
 /* replay_find_named(): files and directories that are named, in their order.
  *
  * Of a directory the files below it, in the order of their names, that end as transcripts do (.jsonl,
- * .json, .traj) or are called journal; no symbolic link below it is followed.
+ * .json, .traj; opencode*.db, kilo*.db) or are called journal; no symbolic link below it is followed.
  * ret_paths: replay_paths_free() it in any case.  Returns 0 or -ENOMEM. */
 int replay_find_named(char *const words[], size_t count, struct replay_paths *ret_paths);
 
-/* replay_find_kept(): what the profiles' globs ([agent NAME] transcript) match, each file once.
+/* replay_find_kept(): what the profiles' globs ([agent NAME] transcript, record) match, each
+ * file once.
  * Otherwise as above. */
 int replay_find_kept(const struct config *config, struct replay_paths *ret_paths);
 

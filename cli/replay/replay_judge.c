@@ -379,7 +379,7 @@ int judge_read(struct replay *replay, const struct judged_read *read, const stru
 	if (error < 0 || !record)
 		return -ENOMEM;
 	struct delivered_at now = memory_now(read->scope, read->way, read->file, call->time_ns);
-	if (read->way == REPLAY_OWN_TOOLS && read->has_lines)
+	if (read->way == REPLAY_OWN_TOOLS && read->has_lines && !replay->result->is_unproven)
 		error = replay_hooks_read(replay, read, call);
 	if (error < 0)
 		return error;

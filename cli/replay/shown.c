@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static const char WINDOW[] = "[File: ", WINDOW_END[] = " lines total)]";
+static const char WINDOW[] = "[File: ", WINDOW_END[] = " lines total)]", WINDOW_NUMBER_END[] = ":";
 
 /* What agents and harnesses write where they cut an output. */
 static const char *const CUTS[] = {
@@ -25,6 +25,8 @@ static const char *const CUTS[] = {
 	"[Showing lines ",
 	"[Showing last ",
 	"output was truncated",
+	"...output truncated...",
+	"(line truncated to ",
 	"Observations should not exceeded",
 	"elided]",
 	"<output_tail>",
@@ -111,12 +113,11 @@ static bool begins(const struct line *line, const char *with)
 	return line->bytes >= length && memcmp(line->text, with, length) == 0;
 }
 
-/* A number before a line: blanks, digits, and a tab, an arrow or (in a window) a colon.  Returns
- * bytes up to the line's text; 0:
+/* A number before a line: blanks, digits, and what ends it.  Returns bytes up to the line's text; 0:
  * there is none. */
-static size_t number_before(const struct line *line, bool window, uint64_t *ret_number)
+static size_t number_before(const struct line *line, const char *number_end, uint64_t *ret_number)
 {
-	static const char ARROW[] = "\xe2\x86\x92"; /* U+2192 */
+	static const char *const ENDS[] = { "\t", "\xe2\x86\x92" /* U+2192 */ };
 	size_t at = 0;
 	uint64_t number = 0;
 
@@ -130,12 +131,12 @@ static size_t number_before(const struct line *line, bool window, uint64_t *ret_
 	if (at == digits)
 		return 0;
 	*ret_number = number;
-	if (window)
-		return at < line->bytes && line->text[at] == ':' ? at + 1 : 0;
-	if (at < line->bytes && line->text[at] == '\t')
-		return at + 1;
-	if (line->bytes - at >= 3 && memcmp(line->text + at, ARROW, 3) == 0)
-		return at + 3;
+	for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++) {
+		const char *with = number_end ? number_end : ENDS[i];
+		size_t length = strlen(with);
+		if (line->bytes - at >= length && memcmp(line->text + at, with, length) == 0)
+			return at + length;
+	}
 	return 0;
 }
 
@@ -159,15 +160,15 @@ static bool is_behind(const struct line *line)
 }
 
 /* Numbered lines from `at` on.  Returns 1; 0 where they do not follow one another; -ENOMEM. */
-static int read_numbered(struct shown *shown, const char *at, const char *end, bool window,
-			 uint64_t total)
+static int read_numbered(struct shown *shown, const char *at, const char *end,
+			 const char *number_end, uint64_t total)
 {
 	uint64_t number;
 	struct line line;
 
 	while (at) {
 		const char *next = next_line(at, end, &line);
-		size_t prefix = number_before(&line, window, &number);
+		size_t prefix = number_before(&line, number_end, &number);
 		/* Of an empty last line a harness may have left the number alone. */
 		if (!prefix && shown->count && !next &&
 		    is_number(&line, shown->first + shown->count))
@@ -253,7 +254,7 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 	if (as->form != SHOWN_PLAIN) {
 		const char *window = find_window(shown, output, end, &total);
 		if (window) {
-			int known = read_numbered(shown, window, end, true, total);
+			int known = read_numbered(shown, window, end, WINDOW_NUMBER_END, total);
 			drop_empty_last_line(shown);
 			return known;
 		}
@@ -273,8 +274,8 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 			return 0;
 	}
 	(void)next_line(at, end, &line);
-	if (as->form != SHOWN_PLAIN && number_before(&line, false, &number)) {
-		int known = read_numbered(shown, at, end, false, as->total_lines);
+	if (as->form != SHOWN_PLAIN && number_before(&line, as->number_end, &number)) {
+		int known = read_numbered(shown, at, end, as->number_end, as->total_lines);
 		if (known > 0 && !as->total_lines)
 			shown->whole = as->asked_whole && !cut && shown->first == 1;
 		drop_empty_last_line(shown);

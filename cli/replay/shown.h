@@ -41,6 +41,8 @@ struct shown_as {
 	uint64_t from;        /* PLAIN: number of the first line */
 	bool asked_whole;     /* no part was asked for */
 	uint64_t total_lines; /* of the file, 0: not known */
+	/* NUMBERED: what ends a line's number; NULL: a tab, an arrow, or (in a window) a colon */
+	const char *number_end;
 };
 
 /* shown_read(): takes an output apart.  shown: zero at first; reused.

@@ -14,6 +14,7 @@
 #include "cli/replay/transcript_reader.h"
 #include "config/value.h"
 #include "tracker/journal/journal.h"
+#include "tracker/path/path.h"
 
 enum { VALUES_MAX = 40 }; /* values at a file's beginning, until one tells its format */
 
@@ -40,8 +41,8 @@ enum transcript_format transcript_format_named(const char *word)
 
 /* What an object at the beginning of a file shows of itself. */
 struct sight {
-	bool of_claude, has_session, has_payload, has_cwd, has_type, has_role, has_action,
-		has_observation, has_messages, has_history, has_trajectory;
+	bool of_claude, has_session, has_project, has_payload, has_cwd, has_type, has_role,
+		has_action, has_observation, has_messages, has_history, has_trajectory;
 	char type[32];
 	enum transcript_format of_list; /* of the parts of its "trajectory" or "history" */
 };
@@ -50,9 +51,10 @@ static enum transcript_format format_of_sight(const struct sight *sight)
 {
 	if (sight->of_claude || strcmp(sight->type, "file-history-snapshot") == 0)
 		return TRANSCRIPT_CLAUDE;
-	/* gemini's chats, and cline's: the latter hold more of an output than the model was given. */
+	if (sight->has_session && sight->has_project)
+		return TRANSCRIPT_GEMINI;
 	if (sight->has_session)
-		return TRANSCRIPT_UNKNOWN;
+		return sight->has_messages ? TRANSCRIPT_CLINE : TRANSCRIPT_UNKNOWN;
 	if (sight->has_type && sight->has_payload)
 		return TRANSCRIPT_CODEX;
 	if (strcmp(sight->type, "session") == 0 && sight->has_cwd)
@@ -126,6 +128,7 @@ static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_s
 			sight.has_session = sight.has_session || strcmp(key, "sessionId") == 0;
 			sight.of_claude = sight.of_claude || strcmp(key, "parentUuid") == 0 ||
 					  strcmp(key, "leafUuid") == 0;
+			sight.has_project = sight.has_project || strcmp(key, "projectHash") == 0;
 			sight.has_payload = sight.has_payload || strcmp(key, "payload") == 0;
 			sight.has_cwd = sight.has_cwd || strcmp(key, "cwd") == 0;
 			sight.has_role = sight.has_role || strcmp(key, "role") == 0;
@@ -180,6 +183,16 @@ static bool is_journal(struct json_walk *walk)
 	return got == sizeof(magic) && magic == JOURNAL_MAGIC;
 }
 
+/* A database is kilo's by its name: the tables are the same. */
+static bool is_database(struct json_walk *walk)
+{
+	static const char MAGIC[] = "SQLite format 3"; /* https://www.sqlite.org/fileformat2.html */
+	char bytes[sizeof(MAGIC)];
+
+	return fread(bytes, 1, sizeof(bytes), walk->file) == sizeof(bytes) &&
+	       memcmp(bytes, MAGIC, sizeof(MAGIC)) == 0;
+}
+
 static int detect(struct transcript *transcript, enum transcript_format *ret_format)
 {
 	struct json_walk *walk = &transcript->walk;
@@ -188,6 +201,13 @@ static int detect(struct transcript *transcript, enum transcript_format *ret_for
 	*ret_format = TRANSCRIPT_UNKNOWN;
 	if (is_journal(walk)) {
 		*ret_format = TRANSCRIPT_JOURNAL;
+		return 0;
+	}
+	error = json_walk_rewind(walk);
+	if (error == 0 && is_database(walk)) {
+		*ret_format = strncmp(path_base(transcript->path), "kilo", strlen("kilo")) == 0
+				      ? TRANSCRIPT_KILO
+				      : TRANSCRIPT_OPENCODE;
 		return 0;
 	}
 	error = json_walk_rewind(walk);
@@ -222,6 +242,13 @@ static int read_as(struct transcript *transcript)
 		return transcript_codex(transcript);
 	case TRANSCRIPT_PI:
 		return transcript_pi(transcript);
+	case TRANSCRIPT_GEMINI:
+		return transcript_gemini(transcript);
+	case TRANSCRIPT_CLINE:
+		return transcript_cline(transcript);
+	case TRANSCRIPT_OPENCODE:
+	case TRANSCRIPT_KILO:
+		return transcript_opencode(transcript);
 	case TRANSCRIPT_SWE_AGENT:
 		return transcript_swe_agent(transcript);
 	case TRANSCRIPT_OPENHANDS:

@@ -7,6 +7,10 @@
  * 	transcript_claude.c      Claude Code: JSON lines (~/.claude/projects/.../ID.jsonl, and sub-agents' files beside it)
  * 	transcript_codex.c       codex: JSON lines (~/.codex/sessions/.../rollout-ID.jsonl)
  * 	transcript_pi.c          pi: JSON lines (~/.pi/agent/sessions/.../ID.jsonl)
+ * 	transcript_gemini.c      Gemini CLI: JSON lines (~/.gemini/tmp/.../chats/session-ID.jsonl, and sub-agents' files below it),
+ * 	                         a document in older versions (session-ID.json)
+ * 	transcript_cline.c       cline: a document (~/.cline/data/sessions/ID/ID.messages.json)
+ * 	transcript_opencode.c    opencode and kilo: an SQLite database (~/.local/share/opencode/opencode.db)
  * 	transcript_swe_agent.c   SWE-agent: .traj
  * 	transcript_openhands.c   OpenHands: events, in a list, or a list in an evaluation's output
  * 	transcript_messages.c    messages of a chat with tool calls, as data sets keep them
@@ -32,6 +36,10 @@
 	TRANSCRIPT(CLAUDE, "claude", "Claude Code, JSON lines") \
 	TRANSCRIPT(CODEX, "codex", "codex, JSON lines") \
 	TRANSCRIPT(PI, "pi", "pi, JSON lines") \
+	TRANSCRIPT(GEMINI, "gemini", "Gemini CLI, JSON lines") \
+	TRANSCRIPT(CLINE, "cline", "cline, .messages.json") \
+	TRANSCRIPT(OPENCODE, "opencode", "opencode, a database") \
+	TRANSCRIPT(KILO, "kilo", "kilo, a database") \
 	TRANSCRIPT(SWE_AGENT, "swe-agent", "SWE-agent, .traj") \
 	TRANSCRIPT(OPENHANDS, "openhands", "OpenHands, events") \
 	TRANSCRIPT(MESSAGES, "messages", "a chat with tool calls") \
@@ -85,6 +93,7 @@ struct call {
 	/* READ: the tool puts a number before each line; an output without is a message of its
 	 * own */
 	bool numbered;
+	const char *number_end; /* READ: what ends that number; NULL: a tab, or an arrow */
 	struct version version; /* GIVEN */
 	bool own;               /* GIVEN */
 	uint64_t time_ns;       /* since 1970; 0: not known */
@@ -99,6 +108,9 @@ enum { TRANSCRIPT_ERROR_BYTES = 256 };
 struct transcript_result {
 	enum transcript_format format;
 	uint64_t damaged; /* lines or values that were passed over */
+	/* It holds what tools gave.  What of it the model has is not known, as the agent cuts it, or
+	 * compacts the conversation, without a word there. */
+	bool is_unproven;
 	/* what is wrong and what to do, in one line without the file's name; "": nothing */
 	char error[TRANSCRIPT_ERROR_BYTES];
 };
@@ -120,7 +132,7 @@ int transcript_read(const char *path, enum transcript_format format, const struc
 const char *transcript_format_name(enum transcript_format format);
 enum transcript_format transcript_format_named(const char *word);
 
-enum { TRANSCRIPT_FORMATS_BYTES = 128 };
+enum { TRANSCRIPT_FORMATS_BYTES = 160 };
 /* The names of all formats, with commas between them. */
 void transcript_formats(char *text, size_t capacity);
 

@@ -28,41 +28,10 @@ struct chain {
 struct claude {
 	struct transcript *transcript;
 	struct pending_calls pending;
-	uint64_t *seen; /* open-addressed set of uuids of lines with results */
-	size_t seen_count, seen_capacity;
+	struct id_set answered; /* uuids of lines with results */
 	struct chain *chains;
 	size_t chain_count, chain_capacity;
 };
-
-/* Returns 1 when the uuid is new, 0 when it was there, or -ENOMEM. */
-static int add_seen(struct claude *claude, uint64_t uuid)
-{
-	if (claude->seen_count * 2 >= claude->seen_capacity) {
-		size_t capacity = claude->seen_capacity ? claude->seen_capacity * 2 : 1024;
-		uint64_t *grown = calloc(capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		for (size_t i = 0; i < claude->seen_capacity; i++) {
-			size_t k = claude->seen[i] % capacity;
-			while (claude->seen[i] && grown[k])
-				k = (k + 1) % capacity;
-			if (claude->seen[i])
-				grown[k] = claude->seen[i];
-		}
-		free(claude->seen);
-		claude->seen = grown;
-		claude->seen_capacity = capacity;
-	}
-	size_t at = uuid % claude->seen_capacity;
-	while (claude->seen[at]) {
-		if (claude->seen[at] == uuid)
-			return 0;
-		at = (at + 1) % claude->seen_capacity;
-	}
-	claude->seen[at] = uuid;
-	claude->seen_count++;
-	return 1;
-}
 
 /* Which sub-agent a line without agentId is of: that of the line it follows, else a new one. */
 static int chain_of(struct claude *claude, const json_t *line, uint64_t *ret_root)
@@ -182,7 +151,8 @@ static int report_blocks(struct claude *claude, const json_t *line, const char *
 						    json_object_get(block, "input"), false);
 		} else if (kind && strcmp(kind, "tool_result") == 0 && strcmp(type, "user") == 0) {
 			int is_new = counted || !uuid ? 1
-						      : add_seen(claude, transcript_hash(uuid, 0));
+						      : id_set_add(&claude->answered,
+								   transcript_hash(uuid, 0));
 			counted = is_new > 0;
 			if (is_new <= 0)
 				return is_new;
@@ -217,7 +187,7 @@ int transcript_claude(struct transcript *transcript)
 	int error = transcript_lines(transcript, report_line, &claude);
 
 	pending_free(&claude.pending);
-	free(claude.seen);
+	id_set_free(&claude.answered);
 	free(claude.chains);
 	return error;
 }

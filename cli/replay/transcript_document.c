@@ -16,10 +16,10 @@ struct document {
 	bool in_bare; /* parts without a session around them have begun */
 };
 
-static bool is_list(const struct document_reader *reader, const char *key)
+static bool is_among(const char *const *names, const char *key)
 {
-	for (size_t i = 0; reader->lists[i]; i++)
-		if (strcmp(reader->lists[i], key) == 0)
+	for (size_t i = 0; names && names[i]; i++)
+		if (strcmp(names[i], key) == 0)
 			return true;
 	return false;
 }
@@ -49,6 +49,17 @@ static int start(struct document *document)
 	return document->reader->start(document->data, document->sessions++);
 }
 
+static int read_member(struct document *document, const char *key)
+{
+	json_t *value = NULL;
+	int error = json_walk_read(&document->transcript->walk, &value);
+
+	if (error == 0)
+		document->reader->member(document->data, key, value);
+	json_decref(value);
+	return error;
+}
+
 static int read_session(struct document *document)
 {
 	struct json_walk *walk = &document->transcript->walk;
@@ -59,8 +70,10 @@ static int read_session(struct document *document)
 		return error;
 	(void)json_walk_is(walk, '{');
 	while ((more = json_walk_key(walk, key, sizeof(key))) > 0) {
-		if (is_list(document->reader, key) && json_walk_is(walk, '['))
+		if (is_among(document->reader->lists, key) && json_walk_is(walk, '['))
 			error = read_list(document, key);
+		else if (is_among(document->reader->members, key))
+			error = read_member(document, key);
 		else
 			error = json_walk_pass(walk);
 		if (error < 0)

@@ -13,6 +13,10 @@ struct document_reader {
 	const char *const *lists;
 	/* A list without a session around it is one, too: of its parts. */
 	bool bare;
+	/* Members of a session that are reported before its lists, where they come before them, by
+	 * member(), whole; NULL-ended; NULL: none. */
+	const char *const *members;
+	void (*member)(void *reader, const char *name, const json_t *value);
 	/* begin: of session number `number`, from 0.  part: of a list; list: its name, "" for a
 	 * bare one.  Each may be asked to end the reading by a negative errno. */
 	int (*start)(void *reader, uint64_t number);

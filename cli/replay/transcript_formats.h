@@ -7,11 +7,14 @@
 
 #include "cli/replay/transcript_reader.h"
 
-/* Readers: from the beginning of transcript->walk to its end; the journal's opens the file by
- * itself.  As transcript_read(). */
+/* Readers: from the beginning of transcript->walk to its end; the journal's and the databases' open the file
+ * by themselves.  As transcript_read(). */
 int transcript_claude(struct transcript *transcript);
 int transcript_codex(struct transcript *transcript);
 int transcript_pi(struct transcript *transcript);
+int transcript_gemini(struct transcript *transcript);
+int transcript_cline(struct transcript *transcript);
+int transcript_opencode(struct transcript *transcript);
 int transcript_swe_agent(struct transcript *transcript);
 int transcript_openhands(struct transcript *transcript);
 int transcript_messages(struct transcript *transcript);

@@ -50,3 +50,46 @@ void pending_free(struct pending_calls *calls)
 	free(calls->calls);
 	*calls = (struct pending_calls){ .count = 0 };
 }
+
+bool pending_has(const struct pending_calls *calls, uint64_t id)
+{
+	for (size_t i = calls->count; i-- > 0;)
+		if (calls->calls[i].id == id)
+			return true;
+	return false;
+}
+
+int id_set_add(struct id_set *set, uint64_t id)
+{
+	if (set->count * 2 >= set->capacity) {
+		size_t capacity = set->capacity ? set->capacity * 2 : 1024;
+		uint64_t *grown = calloc(capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		for (size_t i = 0; i < set->capacity; i++) {
+			size_t k = set->ids[i] % capacity;
+			while (set->ids[i] && grown[k])
+				k = (k + 1) % capacity;
+			if (set->ids[i])
+				grown[k] = set->ids[i];
+		}
+		free(set->ids);
+		set->ids = grown;
+		set->capacity = capacity;
+	}
+	size_t at = id % set->capacity;
+	while (set->ids[at]) {
+		if (set->ids[at] == id)
+			return 0;
+		at = (at + 1) % set->capacity;
+	}
+	set->ids[at] = id;
+	set->count++;
+	return 1;
+}
+
+void id_set_free(struct id_set *set)
+{
+	free(set->ids);
+	*set = (struct id_set){ .ids = NULL };
+}

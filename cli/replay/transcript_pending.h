@@ -1,5 +1,5 @@
 /*
- * Tool calls that wait for their results.
+ * Tool calls that wait for their results, and which have them.
  */
 #ifndef SEEN_CLI_TRANSCRIPT_PENDING_H
 #define SEEN_CLI_TRANSCRIPT_PENDING_H
@@ -28,5 +28,18 @@ int pending_add(struct pending_calls *calls, uint64_t id, const char *name, cons
 bool pending_remove(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call);
 void pending_done(struct pending_call *call);
 void pending_free(struct pending_calls *calls);
+
+/* pending_has(): does one of that id wait? */
+bool pending_has(const struct pending_calls *calls, uint64_t id);
+
+/* A set of ids, open-addressed; zero at first. */
+struct id_set {
+	uint64_t *ids;
+	size_t count, capacity;
+};
+
+/* id_set_add(): returns 1 when the id is new, 0 when it was there, or -ENOMEM. */
+int id_set_add(struct id_set *set, uint64_t id);
+void id_set_free(struct id_set *set);
 
 #endif

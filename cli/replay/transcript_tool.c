@@ -2,12 +2,14 @@
 #include "cli/replay/transcript_tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "cli/replay/transcript_reader.h"
+#include "tracker/path/path.h"
 
 /* Tools of agents that are not told by a command among their arguments.  Names are compared without
  * case and underscores. */
@@ -32,6 +34,7 @@ static const struct {
 	{ "searchreplace", CALL_EDIT },
 	{ "strreplace", CALL_EDIT },
 	{ "insert", CALL_EDIT },
+	{ "editor", CALL_EDIT },
 	{ "applypatch", CALL_EDIT },
 	{ "bash", CALL_COMMAND },
 	{ "executebash", CALL_COMMAND },
@@ -191,10 +194,8 @@ int transcript_tool(const char *name, const json_t *arguments, struct tool_call 
 	if (call->kind == CALL_COMMAND) {
 		const json_t *line = json_object_get(arguments, "command");
 		int error = command_of(line ? line : json_object_get(arguments, "cmd"), ret_tool);
-		call->directory = first_string(arguments,
-					       (const char *const[]){ "workdir", "cwd", NULL });
-		if (call->directory && call->directory[0] != '/')
-			call->directory = NULL;
+		call->directory = first_string(
+			arguments, (const char *const[]){ "workdir", "cwd", "dir_path", NULL });
 		return error < 0 || call->command ? error : other(name, arguments, ret_tool);
 	}
 	call->path = first_string(arguments, PATHS);
@@ -202,7 +203,8 @@ int transcript_tool(const char *name, const json_t *arguments, struct tool_call 
 		/* A patch names its files itself. */
 		if (!call->path)
 			call->command = first_string(
-				arguments, (const char *const[]){ "input", "patch", NULL });
+				arguments,
+				(const char *const[]){ "input", "patch", "patchText", NULL });
 		return 0;
 	}
 	if (!call->path)
@@ -337,6 +339,7 @@ int transcript_tool_result(struct transcript *transcript, struct tool_call *tool
 			   const struct call *around, const char *output, size_t output_bytes)
 {
 	struct call call = tool->call;
+	char directory[PATH_MAX];
 
 	call.session = around->session;
 	call.scope = around->scope;
@@ -345,8 +348,14 @@ int transcript_tool_result(struct transcript *transcript, struct tool_call *tool
 	call.total_lines = around->total_lines;
 	call.content = around->content;
 	call.content_bytes = around->content_bytes;
+	/* Where the agent works is what its tools' directories are relative to. */
 	if (!call.directory)
 		call.directory = around->directory;
+	else if (path_normalize(around->directory, call.directory, directory, sizeof(directory)) <
+		 0)
+		call.directory = NULL;
+	else
+		call.directory = directory;
 	call.output = output;
 	call.output_bytes = output ? output_bytes : 0;
 	/* SWE-agent's edit that was taken back: what it shows first is not the file. */

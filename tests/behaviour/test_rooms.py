@@ -42,7 +42,7 @@ WITHOUT_HEADER = (
     (r"cli/agents/demo_agent\.c", "a program"),
     (r"cli/hooks/adapter_\w+\.c", "adapters: adapter.h is the table of them"),
     (rf"cli/export/export_({EXPORT_FORMATS})\.c", "formats: cli/export/export.h is the table of them"),
-    (r"cli/replay/transcript_(claude|codex|journal|messages|openhands|pi|swe_agent)\.c", "formats: transcript_formats.h is the table of them"),
+    (r"cli/replay/transcript_(claude|cline|codex|gemini|journal|messages|opencode|openhands|pi|swe_agent)\.c", "formats: transcript_formats.h is the table of them"),
     (r"shim/preload/attach\.c", "begins a process: the loader calls it, nobody else"),
     (r"shim/preload/hooks_\w+\.c", "wrappers: hooks.def is the table of them"),
 )
