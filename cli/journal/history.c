@@ -514,6 +514,7 @@ static void note_tool(struct history *history, const struct event *event)
 	request->kind = HISTORY_TOOL;
 	request->scope_id = scope_id;
 	request->tid = ends ? event->tid : 0;
+	request->is_failed = ends && strstr(hook, "Fail");
 	request->call = copy(history, reported(event, REPORTED_CALL));
 	request->conversation = copy(history, reported(event, REPORTED_CONVERSATION));
 	size_t length = strlen(tool) + 1, more = input ? strlen(input) + 1 : 0;

@@ -59,6 +59,8 @@ class History(Starts):
 write("a", 50); start()
 hook("PreToolUse", "Read", file_path=os.path.abspath("a")); read("a")
 run("cat a | head -1; make things"); run("true")
+run_hook("claude", {"session_id": "c1", "hook_event_name": "PostToolUseFailure", "cwd": os.getcwd(), "tool_name": "Bash", "tool_use_id": "its end alone",
+                    "tool_input": {"command": "only its end was reported"}})
 hook("PreToolUse", "Edit", file_path=os.path.abspath("a")); hook("PostToolUse", "Edit", file_path=os.path.abspath("a"))
 hook("PreToolUse", "Other", conversation="c2", file_path="/of/another")
 starts("compact")
@@ -66,7 +68,8 @@ starts("compact")
         lines = text.splitlines()
         self.assertEqual(lines[0], "Before in this conversation, oldest first (`seen history` has all of it):")
         self.assertEqual([line for line in lines if line.endswith(")]") or line.endswith("(failed)")],
-                         ["[Tool: Bash(cat a | head -1; make things)] (failed)", "[Tool: Bash(true)]", "[Tool: Edit(a)]"])
+                         ["[Tool: Bash(cat a | head -1; make things)] (failed)", "[Tool: Bash(true)]", "[Tool: Bash(only its end was reported)] (failed)",
+                          "[Tool: Edit(a)]"])
         (given,) = [line for line in lines if line.startswith("[Tool: Read(a)] → line 0 of the file")]
         self.assertTrue(given.endswith("... [truncated]"), given)
         self.assertNotIn("another", text)
