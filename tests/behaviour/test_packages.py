@@ -156,6 +156,12 @@ class Systems(unittest.TestCase):
         for key, (_, cells) in rows.items():
             self.assertRegex(cells[-1], r"^\d{4}-\d\d-\d\d, [0-9a-f]{7}$" if set(cells) - {*key, systems.NOT_TRIED} else f"^{systems.NOT_TRIED}$", key)
 
+    def test_unit_tests_are_plain_programs_too(self):
+        """Where Criterion cannot run they have tests/support/plain, which has what they use of it."""
+        def names(directory, pattern):
+            return {name for path in (SOURCE / directory).rglob("*.[ch]") for name in re.findall(pattern, path.read_text())}
+        self.assertEqual(names("tests/unit", r"\bcr_\w+") - names("tests/support/plain", r"(?m)^(?:#define|static inline\b.*?)[ *](cr_\w+)"), set())
+
     def test_cells_of_a_run(self):
         """Of programs, how many there are; a test that is left out is named as one of several is."""
         printed = "installs\tok\tseen 0.2.0\ncalls\tok\t55 of 56 programs the same, 8 not for this system\nunits\tok\t99 of 99 programs passed but for {}, 3 skipped\nsink\tfailed\t\n"

@@ -5,6 +5,7 @@
 
 #include "failing_calls.h"
 #include "shim/supervise/open_below.h"
+#include "tracker/sys/numbers.h" /* Debian 11 has none for openat2(2) */
 
 static char top[64];
 

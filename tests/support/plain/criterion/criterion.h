@@ -115,6 +115,7 @@ __attribute__((format(printf, 5, 6))) static inline void plain_check(bool holds,
 #define cr_expect_gt(a, b, ...) PLAIN_CHECK((a) > (b), false, #a " > " #b, __VA_ARGS__)
 #define cr_expect_geq(a, b, ...) PLAIN_CHECK((a) >= (b), false, #a " >= " #b, __VA_ARGS__)
 #define cr_expect_null(a, ...) PLAIN_CHECK((a) == NULL, false, #a " == NULL", __VA_ARGS__)
+#define cr_expect_not_null(a, ...) PLAIN_CHECK((a) != NULL, false, #a " != NULL", __VA_ARGS__)
 #define cr_expect_str_eq(a, b, ...) \
 	PLAIN_CHECK(strcmp((a), (b)) == 0, false, #a " is " #b, __VA_ARGS__)
 
