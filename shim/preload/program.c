@@ -17,6 +17,7 @@ enum {
 	FIRST_LINE_BYTES = 256,            /* of a script that the kernel reads (execve(2)) */
 	INTERPRETERS_MAX = 4,              /* that the kernel follows (execve(2)) */
 	PROGRAM_NOTES = SEGMENT_NOTES / 2, /* the first ones; the others are attach.c's */
+	NOTE_PLACES = 4,                   /* of which a file has one */
 	/* the low bits of a note */
 	NOTE_KIND = 15,
 	NOTE_PRIVILEGES = 16,
@@ -25,8 +26,8 @@ enum {
 _Static_assert((int)IMAGE_KINDS <= (int)NOTE_KIND, "a kind fits a note");
 
 /* What a file was found to be, noted for all processes: its kind, and a hash of all that tells that
- * the file is still the same.  NULL: nowhere. */
-static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
+ * the file is still the same.  The first of the places where that may stand; NULL: nowhere. */
+static uint64_t *notes_of(const struct stat *stat, uint64_t *ret_key)
 {
 	const uint64_t words[] = { stat->st_dev,
 				   stat->st_ino,
@@ -43,18 +44,37 @@ static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
 		key ^= key >> 29;
 	}
 	*ret_key = (key & ~(uint64_t)(NOTE_BITS - 1)) | (uint64_t)1 << 63; /* none is 0 */
-	return notes ? &notes[(key >> 32) % PROGRAM_NOTES] : NULL;
+	return notes ? &notes[(key >> 32) % (PROGRAM_NOTES / NOTE_PLACES) * NOTE_PLACES] : NULL;
 }
 
-static bool recall(const uint64_t *note, uint64_t key, struct program_file *ret_file)
+static bool recall(const uint64_t *notes, uint64_t key, struct program_file *ret_file)
 {
-	uint64_t noted = note ? __atomic_load_n(note, __ATOMIC_RELAXED) : 0;
+	for (unsigned place = 0; notes && place < NOTE_PLACES; place++) {
+		uint64_t noted = __atomic_load_n(&notes[place], __ATOMIC_RELAXED);
+		if ((noted & ~(uint64_t)(NOTE_BITS - 1)) != key ||
+		    (noted & NOTE_KIND) >= IMAGE_KINDS)
+			continue;
+		ret_file->kind = (enum image_kind)(noted & NOTE_KIND);
+		ret_file->gains_privileges = noted & NOTE_PRIVILEGES;
+		return true;
+	}
+	return false;
+}
 
-	if ((noted & ~(uint64_t)(NOTE_BITS - 1)) != key || (noted & NOTE_KIND) >= IMAGE_KINDS)
-		return false;
-	ret_file->kind = (enum image_kind)(noted & NOTE_KIND);
-	ret_file->gains_privileges = noted & NOTE_PRIVILEGES;
-	return true;
+/* In an empty place, else in one that the file itself chooses: those of files that come by turns are not all
+ * the same. */
+static void note(uint64_t *notes, uint64_t key, const struct program_file *file)
+{
+	unsigned place = 0;
+
+	while (place < NOTE_PLACES && __atomic_load_n(&notes[place], __ATOMIC_RELAXED))
+		place++;
+	if (place == NOTE_PLACES)
+		place = (unsigned)(key >> 8) % NOTE_PLACES;
+	__atomic_store_n(&notes[place],
+			 key | (uint64_t)file->kind |
+				 (file->gains_privileges ? NOTE_PRIVILEGES : 0),
+			 __ATOMIC_RELAXED);
 }
 
 char *program_search(const char *name)
@@ -112,8 +132,8 @@ static size_t classify_one(int directory, const char *path, struct program_file 
 
 	if (sys_fstatat(directory, path, &stat, AT_EMPTY_PATH) < 0 || !S_ISREG(stat.st_mode))
 		return 0;
-	uint64_t *note = note_of(&stat, &key);
-	if (recall(note, key, ret_file))
+	uint64_t *notes = notes_of(&stat, &key);
+	if (recall(notes, key, ret_file))
 		return 0;
 	int fd = open_file(directory, path);
 	if (fd < 0)
@@ -136,11 +156,8 @@ static size_t classify_one(int directory, const char *path, struct program_file 
 		ret_file->gains_privileges = image_gains_privileges(fd, &stat);
 	}
 	(void)sys_close(fd);
-	if (length >= 0 && note)
-		__atomic_store_n(note,
-				 key | (uint64_t)ret_file->kind |
-					 (ret_file->gains_privileges ? NOTE_PRIVILEGES : 0),
-				 __ATOMIC_RELAXED);
+	if (length >= 0 && notes)
+		note(notes, key, ret_file);
 	return 0;
 }
 

@@ -122,6 +122,26 @@ class SystemCalls(unittest.TestCase):
             self.assertTrue(least <= surplus[name] <= most,
                             "%s: %d calls of %s more, expected %d to %d; in all: %s" % (command[0], surplus[name], name, least, most, surplus))
 
+    def test_programs_that_share_places_of_the_notes(self):
+        """Four whose notes have the same places are inspected once in a session (shim/preload/program.c)."""
+        directory = os.path.join(self.session.directory, "copies-of-true")
+        os.mkdir(directory)
+        sets = collections.defaultdict(list)
+        for number in range(160):
+            path = shutil.copy2(os.path.realpath(TRUE), os.path.join(directory, "true-%d" % number))
+            status, key = os.stat(path), 1
+            for word in (status.st_dev, status.st_ino, status.st_mode, status.st_size, *divmod(status.st_ctime_ns, 10 ** 9), *divmod(status.st_mtime_ns, 10 ** 9)):
+                key = (key ^ word) * 0x9e3779b97f4a7c15 % 2 ** 64
+                key ^= key >> 29
+            sets[(key >> 32) % 32].append(((key >> 32) % 128, path))
+        chosen = [sorted(found)[-4:] for found in sets.values() if len(found) >= 4 and sorted(found)[-1][0] == sorted(found)[-2][0]][0]
+        programs = [path for _, path in chosen]
+        command = ["sh", "-c", "; ".join(programs * 3)]
+        first, later = (Trace(self.session, command, True) for _ in range(2))
+        self.assertEqual((first.status.returncode, first.programs), (0, 13), first.status.stderr)
+        self.assertGreaterEqual(first.calls["fgetxattr"], 4, first.calls)
+        self.assertEqual(later.calls["fgetxattr"], 0, later.calls)
+
     def test_start_costs_little(self):
         self.assertLess(sum(self.start.values()), 40, self.start)
         self.assertLess(sum(self.launch.values()), 16, self.launch)
