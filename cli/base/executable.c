@@ -18,11 +18,14 @@ enum {
 	SECTION_NAMES_MAX = 65536, /* bytes of section names inspected */
 	SEGMENTS_MAX = 64,
 	SECTIONS_MAX = 512,
+	HEAD_BYTES = 1024, /* with the program headers of most files */
 };
 
 /* An open ELF file; numbers of either class are widened. */
 struct elf {
 	int fd;
+	const unsigned char *head; /* its first bytes */
+	size_t head_bytes;
 	bool wide;    /* 64-bit */
 	bool swapped; /* the other byte order */
 };
@@ -63,6 +66,15 @@ static void name_machine(uint64_t machine, char *ret_text, size_t capacity)
 			(void)snprintf(ret_text, capacity, "%s", NAMES[i].name);
 }
 
+/* Reads bytes, those of the head without a call.  Returns how many, or -1. */
+static ssize_t read_bytes(const struct elf *elf, uint64_t offset, void *bytes, size_t count)
+{
+	if (offset > elf->head_bytes || count > elf->head_bytes - offset)
+		return pread(elf->fd, bytes, count, (off_t)offset);
+	memcpy(bytes, elf->head + offset, count);
+	return (ssize_t)count;
+}
+
 /* Reads a table of headers by one call.  count: reduced to those that the file has.  The caller frees
  * it; NULL: none can be read, or they have another size. */
 static unsigned char *read_table(const struct elf *elf, uint64_t offset, uint64_t size,
@@ -71,7 +83,7 @@ static unsigned char *read_table(const struct elf *elf, uint64_t offset, uint64_
 	unsigned char *table = size == right_size && *count && offset && offset <= INT64_MAX
 				       ? malloc(*count * right_size)
 				       : NULL;
-	ssize_t got = table ? pread(elf->fd, table, *count * right_size, (off_t)offset) : -1;
+	ssize_t got = table ? read_bytes(elf, offset, table, *count * right_size) : -1;
 
 	*count = got > 0 ? (size_t)got / right_size : 0;
 	return table;
@@ -99,8 +111,9 @@ static void read_loader(const struct elf *elf, const unsigned char *header,
 		if (bytes >= sizeof(executable->loader))
 			bytes = sizeof(executable->loader) - 1;
 		executable->kind = EXECUTABLE_DYNAMIC;
-		if (!read_at(elf->fd, FIELD(elf, segment, Phdr, p_offset), executable->loader,
-			     bytes))
+		uint64_t at = FIELD(elf, segment, Phdr, p_offset);
+		if (at > INT64_MAX ||
+		    read_bytes(elf, at, executable->loader, bytes) != (ssize_t)bytes)
 			bytes = 0;
 		executable->loader[bytes] = '\0';
 		const char *name = path_base(executable->loader);
@@ -135,8 +148,13 @@ static void read_sections(const struct elf *elf, const unsigned char *header,
 					     size, &count);
 	unsigned char section[sizeof(Elf64_Shdr)];
 	uint64_t bytes = 0;
+	bool has_names = count && names_at < all;
 
-	if (count && names_at < all && read_at(elf->fd, offset + names_at * size, section, size))
+	if (has_names && names_at < count)
+		memcpy(section, sections + names_at * size, size);
+	else if (has_names)
+		has_names = read_at(elf->fd, offset + names_at * size, section, size);
+	if (has_names)
 		bytes = at_most(FIELD(elf, section, Shdr, sh_size), SECTION_NAMES_MAX);
 	char *names = bytes ? calloc(1, bytes + 1) : NULL;
 	if (names && read_at(elf->fd, FIELD(elf, section, Shdr, sh_offset), names, bytes))
@@ -159,10 +177,13 @@ static bool ends_like_bun(int fd, uint64_t size)
 	       memmem(tail, sizeof(tail), MARK, sizeof(MARK) - 1);
 }
 
-static void inspect_elf(int fd, const unsigned char *header, uint64_t size,
+static void inspect_elf(int fd, const unsigned char *header, size_t header_bytes, uint64_t size,
 			struct executable *executable)
 {
-	struct elf elf = { .fd = fd, .wide = header[EI_CLASS] == ELFCLASS64 };
+	struct elf elf = { .fd = fd,
+			   .head = header,
+			   .head_bytes = header_bytes,
+			   .wide = header[EI_CLASS] == ELFCLASS64 };
 	bool big = header[EI_DATA] == ELFDATA2MSB;
 
 	elf.swapped = big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
@@ -174,8 +195,7 @@ static void inspect_elf(int fd, const unsigned char *header, uint64_t size,
 	read_loader(&elf, header, executable);
 	read_sections(&elf, header, executable);
 	executable->sanitized = executable->native && elf.wide &&
-				image_loads_sanitizer_first(fd, (const char *)header,
-							    sizeof(Elf64_Ehdr));
+				image_loads_sanitizer_first(fd, (const char *)header, header_bytes);
 	const char *name = path_base(executable->path);
 	if (!executable->runtime && (ends_like_bun(fd, size) || strcmp(name, "bun") == 0))
 		executable->runtime = RUNTIME_BUN;
@@ -251,7 +271,7 @@ static int make_absolute(const char *path, char *ret_path, size_t capacity)
 int executable_inspect(const char *path, struct executable *ret_executable)
 {
 	struct executable executable = { .kind = EXECUTABLE_OTHER };
-	_Alignas(8) unsigned char start[EXECUTABLE_LINE_BYTES] = { 0 };
+	_Alignas(8) unsigned char start[HEAD_BYTES] = { 0 };
 	struct stat stat;
 
 	int error = make_absolute(path, executable.found, sizeof(executable.found));
@@ -271,11 +291,14 @@ int executable_inspect(const char *path, struct executable *ret_executable)
 	executable.setuid = stat.st_mode & S_ISUID;
 	executable.setgid = (stat.st_mode & S_ISGID) && (stat.st_mode & S_IXGRP);
 	executable.capabilities = fgetxattr(fd, "security.capability", NULL, 0) > 0;
-	if ((size_t)got >= sizeof(Elf64_Ehdr) && memcmp(start, ELFMAG, SELFMAG) == 0)
-		inspect_elf(fd, start, (uint64_t)stat.st_size, &executable);
-	else if (got > 0 &&
-		 (memcmp(start, "#!", 2) == 0 || is_text((const char *)start, (size_t)got)))
+	size_t line = at_most((uint64_t)got, EXECUTABLE_LINE_BYTES - 1);
+	if ((size_t)got >= sizeof(Elf64_Ehdr) && memcmp(start, ELFMAG, SELFMAG) == 0) {
+		inspect_elf(fd, start, (size_t)got, (uint64_t)stat.st_size, &executable);
+	} else if (line > 0 &&
+		   (memcmp(start, "#!", 2) == 0 || is_text((const char *)start, line))) {
+		start[line] = '\0';
 		inspect_script((const char *)start, &executable);
+	}
 	(void)close(fd);
 	*ret_executable = executable;
 	return 0;

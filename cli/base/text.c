@@ -192,9 +192,15 @@ const char *text_style(FILE *file, const char *code)
 {
 	static char sequences[8][8];
 	static int next;
+	static int asked = -1, is_one; /* the descriptor that was asked about last */
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	int fd = fileno(file);
 
-	bool is_terminal = (file == stdout && is_kept) || isatty(fileno(file));
+	if (fd != asked) {
+		is_one = isatty(fd);
+		asked = fd;
+	}
+	bool is_terminal = (file == stdout && is_kept) || is_one;
 
 	if ((no_color && no_color[0]) || !is_terminal || !term || strcmp(term, "dumb") == 0)
 		return "";
