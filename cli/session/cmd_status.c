@@ -84,9 +84,15 @@ static const struct {
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)
 {
+	bool has_parts = table == TABLE_FILES || table == TABLE_INODES ||
+			 table == TABLE_DELIVERIES || table == TABLE_BASELINES;
 	uint64_t used = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[table]; i++) {
+		if (has_parts)
+			i = segment_next_used(segment, table, i);
+		if (i >= segment->capacity[table])
+			break;
 		const unsigned char *slot = segment_slot(segment, table, i);
 		bool empty = __atomic_load_n(
 				     (const uint64_t *)(const void *)(slot + TABLES[table].offset),

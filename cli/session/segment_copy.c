@@ -68,6 +68,13 @@ int segment_copy_cut(const char *path, bool if_full, struct segment *ret_segment
 	    (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid() || (stat.st_mode & 022) ||
 	     stat.st_size < (off_t)sizeof(struct segment_header)))
 		error = -ENODATA;
+	/* one that grows has the blocks of all that is used: a mapping is as good */
+	uint64_t grows = 0;
+	if (error == 0 &&
+	    sys_pread(fd, &grows, sizeof(grows), offsetof(struct segment_header, grows)) ==
+		    sizeof(grows) &&
+	    grows == 1)
+		error = -ENODATA;
 	uint64_t blocks_bytes = error == 0 ? (uint64_t)stat.st_blocks * BLOCK_BYTES : 0;
 	if (error == 0 && (blocks_bytes >= (uint64_t)stat.st_size ||
 			   (if_full && !is_full(fd, (uint64_t)stat.st_size - blocks_bytes))))

@@ -141,6 +141,7 @@ static int cut_journal(const char *path)
 /* Cuts a session whose segment no other process can open. */
 static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone)
 {
+	static const uint64_t NONE = 0;
 	struct segment segment;
 	char journal[SEGMENT_PATH_BYTES] = "";
 	void *memory = mmap(NULL, (size_t)stat->st_size, PROT_READ, MAP_SHARED, fd, 0);
@@ -157,6 +158,10 @@ static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone
 	/* first, since the segment tells whether there is something to do */
 	if (error == 0 && journal[0])
 		(void)cut_journal(journal);
+	/* before a page becomes a hole: a process that uses it again gives it all its blocks first */
+	if (error == 0 && !packs_alone &&
+	    pwrite(fd, &NONE, sizeof(NONE), offsetof(struct segment_header, grows)) != sizeof(NONE))
+		error = -errno;
 	if (error == 0 && !packs_alone)
 		error = cut_segment(fd, memory, stat->st_size, is_leased);
 	(void)munmap(memory, (size_t)stat->st_size);

@@ -101,6 +101,21 @@ class Places(Case):
         self.unharmed("--session", "s", "--runtime-dir", str(place))
         self.assertTrue((self.session_directory() / "segment").exists())
 
+    def test_memory_that_becomes_full_while_a_run_goes_on(self):
+        """A segment in memory gets room as it is used. Where there is none any more, what is read is given in full, and no program is killed."""
+        place = self.mount("size=40m,mode=700")
+        for number in range(40):
+            self.file("f%d" % number)
+        names = " ".join("f%d" % number for number in range(40))
+        read = "for f in %s; do cat $f | wc -c; done" % names
+        script = "cat a; %s; dd if=/dev/zero of=%s/fill bs=64k 2> /dev/null; dd if=/dev/zero of=%s/rest bs=1k 2> /dev/null; %s; cat a" % (
+            read.replace(names, "f0 f1"), place, place, read)
+        self.file("a")
+        done = self.seen("run", "--session", "s", "--runtime-dir", str(place), "--summary", "--agent-is", "outside", "--", "bash", "-c", script, code=0)
+        self.assertEqual(done.stdout.count(b"%d\n" % len(text_of())), 42, done.stdout[-300:])
+        self.assertNotIn(b"Bus error", done.stderr)
+        self.assertRegex(done.stderr, rb"no room in the session's tables: \d+ files forgotten")
+
 
 class Damage(Case):
     def setUp(self):

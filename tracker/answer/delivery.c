@@ -247,7 +247,7 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the
 	 * forget. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
+	SEGMENT_EACH_USED (segment, TABLE_DELIVERIES, i) {
 		struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);
 		struct delivery_slot copy;
 		uint64_t key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);

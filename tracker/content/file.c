@@ -23,9 +23,9 @@ static void commit(const struct segment *segment, struct file_slot *slot, struct
 	(void)__atomic_add_fetch(&segment->header->files_changed, 1, __ATOMIC_RELEASE);
 }
 
-static struct file_slot *slot_at(const struct segment *segment, uint64_t key, unsigned probe)
+static uint64_t index_of(const struct segment *segment, uint64_t key, unsigned probe)
 {
-	return segment_slot(segment, TABLE_FILES, (key + probe) % segment->capacity[TABLE_FILES]);
+	return (key + probe) % segment->capacity[TABLE_FILES];
 }
 
 /* A slot takes several lines of the processor's memory, and where it is in a large table none of
@@ -34,7 +34,7 @@ static struct file_slot *slot_at(const struct segment *segment, uint64_t key, un
 static inline void fetch(const struct segment *segment, uint64_t key)
 {
 	enum { LINE = 64 };
-	const char *slot = (const char *)slot_at(segment, key, 0);
+	const char *slot = segment_slot(segment, TABLE_FILES, index_of(segment, key, 0));
 
 	for (size_t at = 0; at < sizeof(struct file_slot) + LINE; at += LINE)
 		__builtin_prefetch(slot + at);
@@ -50,8 +50,11 @@ static struct file_slot *find(const struct segment *segment, uint64_t key,
 
 	fetch(segment, key);
 	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct file_slot *slot = slot_at(segment, key, probe);
-		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+		uint64_t index = index_of(segment, key, probe);
+		struct file_slot *slot = segment_slot(segment, TABLE_FILES, index);
+		uint64_t found = segment_is_used(segment, TABLE_FILES, index)
+					 ? __atomic_load_n(&slot->key, __ATOMIC_RELAXED)
+					 : 0;
 		if (found == key)
 			return slot;
 		if (found == 0) {
@@ -95,10 +98,11 @@ uint64_t file_by_inode_at(const struct segment *segment, uint64_t dev, uint64_t 
 			  uint64_t *ret_found_ns)
 {
 	for (unsigned probe = 0; probe < PROBES; probe++) {
-		const struct inode_slot *slot = segment_slot(
-			segment, TABLE_INODES,
-			(inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES]);
+		uint64_t index = (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES];
+		const struct inode_slot *slot = segment_slot(segment, TABLE_INODES, index);
 		struct inode_slot copy;
+		if (!segment_is_used(segment, TABLE_INODES, index))
+			return 0;
 		uint64_t found = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
 		if (found == 0 && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == 0)
 			return 0;
@@ -117,9 +121,12 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 	struct inode_slot copy;
 
 	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct inode_slot *slot = segment_slot(segment, TABLE_INODES,
-						       (inode_hash(dev, ino) + probe) %
-							       segment->capacity[TABLE_INODES]);
+		uint64_t index = (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES];
+		struct inode_slot *slot = segment_slot(segment, TABLE_INODES, index);
+		if (!segment_is_used(segment, TABLE_INODES, index)) {
+			place = segment_use(segment, TABLE_INODES, slot) ? slot : place;
+			break;
+		}
 		uint64_t found_ino = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
 		uint64_t found_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
 		uint64_t found_key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
@@ -188,6 +195,8 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 			slot = place;
 		if (!slot)
 			continue;
+		if (make && !segment_use(segment, TABLE_FILES, slot))
+			break;
 		uint64_t before = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
 		if (!slot_acquire(slot, &copy, sizeof(copy)))
 			continue;
@@ -211,7 +220,6 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 			if (copy.key)
 				segment_count(segment, COUNTER_lost_files, 1);
 			fresh.forgets = (uint32_t)segment_serial(segment);
-			segment_note_used(segment, TABLE_FILES, slot);
 			copy = fresh;
 		}
 		if (change)

@@ -154,7 +154,8 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 	if (name)
 		memcpy(copy.name, name, strnlen(name, sizeof(copy.name) - 1));
 	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
-	segment_note_used(segment, TABLE_SCOPES, slot);
+	(void)segment_use(segment, TABLE_SCOPES,
+			  slot); /* which has its blocks from the beginning */
 	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
 	return slot;
 }

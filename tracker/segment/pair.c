@@ -5,12 +5,11 @@
 
 enum { PROBES = 32 };
 
-static struct pair_slot *slot_at(const struct segment *segment, const struct pair_table *table,
-				 uint64_t scope_id, uint64_t key, unsigned probe)
+static uint64_t index_of(const struct segment *segment, const struct pair_table *table,
+			 uint64_t scope_id, uint64_t key, unsigned probe)
 {
 	uint64_t hash = (key ^ (scope_id >> 7)) * 0x9e3779b97f4a7c15u;
-	return segment_slot(segment, table->table,
-			    ((hash >> 20) + probe) % segment->capacity[table->table]);
+	return ((hash >> 20) + probe) % segment->capacity[table->table];
 }
 
 static bool is_of(const struct pair_slot *slot, uint64_t scope_id, uint64_t key)
@@ -27,10 +26,12 @@ static struct pair_slot *find(const struct segment *segment, const struct pair_t
 	uint64_t oldest = UINT64_MAX;
 
 	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct pair_slot *slot = slot_at(segment, table, scope_id, key, probe);
-		if (is_of(slot, scope_id, key))
+		uint64_t index = index_of(segment, table, scope_id, key, probe);
+		struct pair_slot *slot = segment_slot(segment, table->table, index);
+		bool is_used = segment_is_used(segment, table->table, index);
+		if (is_used && is_of(slot, scope_id, key))
 			return slot;
-		if (__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) == 0) {
+		if (!is_used || __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) == 0) {
 			place = slot;
 			break;
 		}
@@ -67,6 +68,8 @@ void *pair_hold(const struct segment *segment, const struct pair_table *table, u
 			slot = place;
 		if (!slot && !make)
 			return NULL;
+		if (make && slot && !segment_use(segment, table->table, slot))
+			return NULL;
 		if (!slot || !slot_acquire(slot, copy, table->slot_bytes))
 			continue;
 		if (is_of(copy, scope_id, key))
@@ -77,7 +80,6 @@ void *pair_hold(const struct segment *segment, const struct pair_table *table, u
 			memset(copy + 1, 0, table->slot_bytes - sizeof(*copy));
 			copy->scope_id = scope_id;
 			copy->key = key;
-			segment_note_used(segment, table->table, slot);
 			return slot;
 		}
 		slot_abandon(slot, copy, table->slot_bytes);

@@ -41,6 +41,14 @@ static bool lies_inside(const struct segment_header *header, uint64_t offset, ui
 	       bytes <= header->size_bytes - offset;
 }
 
+/* Slots of a part of a table, of which there is a bit, as a power of two. */
+static unsigned part_shift(uint64_t capacity)
+{
+	uint64_t more = (capacity - 1) / USED_PARTS;
+
+	return more ? 64 - (unsigned)__builtin_clzl(more) : 0;
+}
+
 /* Checks a copy of a header; on success fills the view. */
 static int map_header(const struct segment_header *header, uint64_t file_bytes,
 		      struct segment *ret_segment)
@@ -66,6 +74,7 @@ static int map_header(const struct segment_header *header, uint64_t file_bytes,
 			return -EBADMSG;
 		ret_segment->tables[i] = base + extent->offset;
 		ret_segment->capacity[i] = extent->capacity;
+		ret_segment->part_shift[i] = part_shift(extent->capacity);
 	}
 	if (!lies_inside(header, header->settings_offset, sizeof(struct settings)) ||
 	    !lies_inside(header, header->text_offset, header->text_bytes) ||
@@ -91,14 +100,14 @@ int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment)
 	return error;
 }
 
-/* Has the file system the blocks of all of a file?  Those that a session gave back when it was over
- * are allocated again. */
-static int fill(int fd, const struct stat *stat)
+/* Has the file system the blocks of all of a file that does not grow?  Those that a session gave back when
+ * it was over are allocated again. */
+static int fill(int fd, const struct stat *stat, const struct segment *segment)
 {
 	enum { BLOCK_BYTES = 512 /* stat(2), st_blocks */ };
 	int error = 0;
 
-	if ((uint64_t)stat->st_blocks * BLOCK_BYTES < (uint64_t)stat->st_size)
+	if (!segment->grows && (uint64_t)stat->st_blocks * BLOCK_BYTES < (uint64_t)stat->st_size)
 		do
 			error = sys_fallocate(fd, 0, 0, stat->st_size);
 		while (error == -EINTR);
@@ -119,8 +128,6 @@ static int map(const char *path, bool fills, struct segment *ret_segment)
 	if (error == 0 &&
 	    (stat.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0) || (stat.st_mode & 022)))
 		error = -EPERM;
-	if (error == 0 && fills)
-		error = fill(fd, &stat);
 	if (error < 0) {
 		(void)sys_close(fd);
 		return error;
@@ -133,13 +140,22 @@ static int map(const char *path, bool fills, struct segment *ret_segment)
 		(void)sys_close(fd);
 		return -ENOMEM;
 	}
+	struct segment segment;
 	long address = sys_mmap(size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-	(void)sys_close(fd);
-	if (address < 0 && address >= -4095)
+	if (address < 0 && address >= -4095) {
+		(void)sys_close(fd);
 		return (int)address;
-	error = segment_view((void *)address, size_bytes, ret_segment);
+	}
+	error = segment_view((void *)address, size_bytes, &segment);
+	if (error == 0)
+		segment.grows = __atomic_load_n(&segment.header->grows, __ATOMIC_RELAXED) == 1;
+	if (error == 0 && fills)
+		error = fill(fd, &stat, &segment);
+	(void)sys_close(fd);
 	if (error < 0)
 		(void)sys_munmap((void *)address, size_bytes);
+	else
+		*ret_segment = segment;
 	return error;
 }
 
@@ -219,14 +235,6 @@ void *segment_slot(const struct segment *segment, enum segment_table table, uint
 
 _Static_assert((int)TABLE_USED <= (int)SEGMENT_CAPACITY_MIN, "each table has a slot there");
 
-/* Slots of a part of a table, of which there is a bit, as a power of two. */
-static unsigned part_shift(uint64_t capacity)
-{
-	uint64_t more = (capacity - 1) / USED_PARTS;
-
-	return more ? 64 - (unsigned)__builtin_clzl(more) : 0;
-}
-
 /* The word that has a part's bit. */
 static uint64_t *used_word(const struct segment *segment, enum segment_table table, uint64_t part)
 {
@@ -235,22 +243,56 @@ static uint64_t *used_word(const struct segment *segment, enum segment_table tab
 	return &used[table].parts[part / 64];
 }
 
-void segment_note_used(const struct segment *segment, enum segment_table table, const void *slot)
+/* Gives bytes of a segment that grows their blocks.  Not by a store: where the file system has none, that is
+ * a signal. */
+static bool populate(const struct segment *segment, uint64_t from, uint64_t bytes)
 {
+	enum { PAGE_BYTES = 4096 };
+	uint64_t first = from / PAGE_BYTES * PAGE_BYTES;
+	long error;
+
+	do
+		error = sys_call3(SYS_madvise, (long)((unsigned char *)segment->header + first),
+				  (long)(from + bytes - first), MADV_POPULATE_WRITE);
+	while (error == -EINTR || error == -EAGAIN);
+	return error == 0;
+}
+
+bool segment_use(const struct segment *segment, enum segment_table table, const void *slot)
+{
+	const uint64_t slot_bytes = SEGMENT_SLOT_BYTES[table];
 	uint64_t index = (uint64_t)((const unsigned char *)slot - segment->tables[table]) /
-			 SEGMENT_SLOT_BYTES[table];
-	uint64_t part = index >> part_shift(segment->capacity[table]);
+			 slot_bytes;
+	unsigned shift = segment->part_shift[table];
+	uint64_t part = index >> shift, first = part << shift;
 	uint64_t *word = used_word(segment, table, part);
 	uint64_t bit = UINT64_C(1) << part % 64;
 
-	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
-		(void)__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
+		return true;
+	uint64_t slots = segment->capacity[table] - first;
+	if (slots > UINT64_C(1) << shift)
+		slots = UINT64_C(1) << shift;
+	uint64_t offset = (uint64_t)(segment->tables[table] -
+				     (const unsigned char *)segment->header) +
+			  first * slot_bytes;
+	if (segment->grows && !populate(segment, offset, slots * slot_bytes))
+		return false;
+	(void)__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool segment_is_used(const struct segment *segment, enum segment_table table, uint64_t index)
+{
+	uint64_t part = index >> segment->part_shift[table];
+
+	return __atomic_load_n(used_word(segment, table, part), __ATOMIC_ACQUIRE) >> part % 64 & 1;
 }
 
 uint64_t segment_next_used(const struct segment *segment, enum segment_table table, uint64_t index)
 {
 	uint64_t capacity = segment->capacity[table];
-	unsigned shift = part_shift(capacity);
+	unsigned shift = segment->part_shift[table];
 
 	while (index < capacity) {
 		uint64_t part = index >> shift;
@@ -323,6 +365,27 @@ uint64_t segment_counter(const struct segment *segment, enum counter counter)
 	       count_in_slots(segment, counter);
 }
 
+/* Has the arena blocks for what ends at `end`? */
+static bool arena_has_room(const struct segment *segment, uint64_t end)
+{
+	uint64_t *room_at = &segment->header->arena_room;
+	uint64_t room = __atomic_load_n(room_at, __ATOMIC_ACQUIRE);
+
+	if (!segment->grows || end <= room)
+		return true;
+	uint64_t more = end - room > SEGMENT_ARENA_STEP ? end - room : SEGMENT_ARENA_STEP;
+	if (more > segment->arena_bytes - room)
+		more = segment->arena_bytes - room;
+	if (!populate(segment, (uint64_t)(segment->arena - (const char *)segment->header) + room,
+		      more))
+		return false;
+	more += room;
+	while (room < more && !__atomic_compare_exchange_n(room_at, &room, more, true,
+							   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		continue; /* another may have done the same, or more */
+	return true;
+}
+
 uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes)
 {
 	uint64_t *used_at = &segment->header->arena_used;
@@ -331,7 +394,7 @@ uint64_t arena_store(const struct segment *segment, const void *bytes, size_t si
 
 	do {
 		if (used < SEGMENT_ARENA_FIRST || used > segment->arena_bytes ||
-		    wanted > segment->arena_bytes - used)
+		    wanted > segment->arena_bytes - used || !arena_has_room(segment, used + wanted))
 			return 0;
 	} while (!__atomic_compare_exchange_n(used_at, &used, used + wanted, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));

@@ -25,7 +25,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 17,
+	SEGMENT_VERSION = 18,
 	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
@@ -39,6 +39,7 @@ enum {
 	SEGMENT_MOVED =
 		16, /* what was moved out of the workspace, and its git directory elsewhere */
 	SEGMENT_UNDO_PATH_BYTES = 384, /* of the directory of packs, NUL counted */
+	SEGMENT_ARENA_STEP = 131072,   /* by which the arena of a segment that grows does so */
 };
 
 #define SEGMENT_MAGIC 0x316e656573u /* "seen1" */
@@ -161,6 +162,10 @@ struct segment_header {
 	uint64_t undo_moves; /* any, by atomic add: how often a directory was moved or removed */
 	/* any, by atomic add: files in TABLE_PROTECTED */
 	uint64_t protects;
+	/* segment_create(), session_cut(): 1: parts of tables, and the arena, have blocks once they are used
+	 * (segment_use()); else all of the file had them when it was made */
+	uint64_t grows;
+	uint64_t arena_room; /* any, only rises, by compare-and-swap: of one that grows, bytes with blocks */
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 
@@ -174,6 +179,9 @@ struct segment {
 	size_t text_bytes;
 	unsigned char *tables[TABLE_COUNT];
 	uint64_t capacity[TABLE_COUNT];
+	unsigned part_shift
+		[TABLE_COUNT]; /* slots of a part of which there is a bit, as a power of two */
+	bool grows;            /* a part that was never used may have no blocks */
 	char *arena;
 	uint64_t arena_bytes;
 	/* of a session that is replayed: its moment, in place of the clock's; 0: the clock's */
@@ -194,8 +202,8 @@ int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment);
  */
 int segment_map(const char *path, struct segment *ret_segment);
 
-/* segment_map_to_use(): the same for a process of the session: all blocks of the file are there, so
- * that no store to it fails for want of room.  Also returns errors of fallocate(2). */
+/* segment_map_to_use(): the same for a process of the session: the blocks of all that is used are there,
+ * so that no store to it fails for want of room.  Also returns errors of fallocate(2). */
 int segment_map_to_use(const char *path, struct segment *ret_segment);
 
 /* segment_unmap(): accepts a segment that was never mapped. */
@@ -215,14 +223,21 @@ const char *segment_undo(const struct segment *segment);
  * others.  NULL: there is no room for them. */
 uint64_t *segment_notes(const struct segment *segment);
 
-/* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
+/* segment_slot(): address of a slot, or NULL when the index is beyond the table.  Of tables of files,
+ * inodes and pairs, a slot that is in no part that is used (segment_is_used()) must not be touched. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);
 
-/* segment_note_used(): to be called before a slot of a table of files, scopes or pairs is given to
- * something else: from then on segment_next_used() finds it.  slot: of that table.
+/* segment_use(): to be called before a slot of a table of files, inodes, scopes or pairs is written to,
+ * to give it to something else: from then on its part is used.  slot: of that table.  Where the segment
+ * grows, the first use of a part is one system call, which gives it blocks.
  *
- * Any process; lock-free and async-signal-safe. */
-void segment_note_used(const struct segment *segment, enum segment_table table, const void *slot);
+ * Returns false where there is no room for them: the slot must not be touched.  Any process; lock-free
+ * and async-signal-safe. */
+bool segment_use(const struct segment *segment, enum segment_table table, const void *slot);
+
+/* segment_is_used(): is a slot of such a table in a part that is used?  Else it is empty, and its page may
+ * not be there.  index: below the table's capacity. */
+bool segment_is_used(const struct segment *segment, enum segment_table table, uint64_t index);
 
 /* segment_next_used(): the first slot from `index` on that may be in use, to go through such a table:
  * what nothing was ever put into is passed over, and not touched.  Of a file system each page that is

@@ -5,9 +5,11 @@
 #include "tracker/segment/segment_create.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "config/fingerprint.h"
@@ -20,7 +22,12 @@ enum {
 	INSTRUCTIONS_OF_A_SCOPE = 4, /* that there is room for, were all scopes in use */
 	INSTRUCTION_DIRECTORIES = 2048,
 	PROTECTED_MAX = 4096,
+	PAGE_BYTES = 4096,
 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -139,6 +146,62 @@ int segment_create_private(const struct settings *settings, const char *text, si
 	return error;
 }
 
+/* Gives a part of a file its blocks. */
+static int allocate_part(int fd, uint64_t from, uint64_t to)
+{
+	int error;
+
+	do
+		error = sys_fallocate(fd, 0, (off_t)from, (off_t)(to - from));
+	while (error == -EINTR);
+	if (error == -EOPNOTSUPP) /* libc's version then writes to every block */
+		error = -posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+	return error;
+}
+
+/* Does madvise(2) give a page of a file its block?  qemu's user mode says so of what it passes over. */
+static bool can_populate(int fd, uint64_t offset)
+{
+	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	bool can = page != MAP_FAILED && madvise(page, PAGE_BYTES, MADV_POPULATE_WRITE) == 0 &&
+		   lseek(fd, (off_t)offset, SEEK_DATA) == (off_t)offset;
+
+	if (page != MAP_FAILED)
+		(void)munmap(page, PAGE_BYTES);
+	return can;
+}
+
+/* In memory a block is a page, and to give each one at once takes most of a start.  So there the large
+ * tables and the arena get theirs as they are used, where the file system has room for all now. */
+static bool may_grow(int fd, const struct segment_header *header)
+{
+	struct statfs system;
+
+	return sysconf(_SC_PAGESIZE) == PAGE_BYTES && fstatfs(fd, &system) == 0 &&
+	       (unsigned long)system.f_type == TMPFS_MAGIC && system.f_bsize > 0 &&
+	       (uint64_t)system.f_bavail * (uint64_t)system.f_bsize > header->size_bytes;
+}
+
+/* Gives a file that may grow the blocks that it has from the beginning. */
+static int allocate_beginning(int fd, struct segment_header *header)
+{
+	const struct segment_extent *from = &header->tables[TABLE_FILES],
+				    *to = &header->tables[TABLE_LINE_RANGES];
+	uint64_t page = (from->offset + PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES;
+
+	if (sys_call3(SYS_ftruncate, fd, (long)header->size_bytes, 0) < 0 ||
+	    !can_populate(fd, page))
+		return -EOPNOTSUPP;
+	int error = allocate_part(fd, 0, from->offset);
+	if (error == 0)
+		error = allocate_part(fd, to->offset, header->arena_offset + SEGMENT_ARENA_FIRST);
+	if (error < 0)
+		return error;
+	header->grows = 1;
+	header->arena_room = SEGMENT_ARENA_FIRST;
+	return 0;
+}
+
 /* Plans a segment as large as there is room for, and gives its file the blocks. */
 static int allocate(int fd, const struct settings *settings, struct segment_header *header)
 {
@@ -151,12 +214,9 @@ static int allocate(int fd, const struct settings *settings, struct segment_head
 		if (!sys_may_be_this_large(header->size_bytes))
 			continue;
 		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
-		do
-			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header->size_bytes, 0,
-					       0);
-		while (error == -EINTR);
-		if (error == -EOPNOTSUPP) /* libc's version then writes to every block */
-			error = -posix_fallocate(fd, 0, (off_t)header->size_bytes);
+		if (may_grow(fd, header) && allocate_beginning(fd, header) == 0)
+			return 0;
+		error = allocate_part(fd, 0, header->size_bytes);
 	}
 	return error;
 }

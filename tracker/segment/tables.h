@@ -451,7 +451,7 @@ struct protected_slot {
 enum protected_state { PROTECTED_FREE, PROTECTED_CLAIMED, PROTECTED_NOTED };
 
 /* Which parts of a table are in use: of tables of files, scopes and pairs, a bit for each part of which a
- * slot was ever given to something (segment_note_used()).  Any process, by atomic or. */
+ * slot was ever given to something (segment_use()).  Any process, by atomic or. */
 struct used_slot {
 	uint64_t parts[8];
 };

@@ -1,10 +1,13 @@
 /* segment.h: making, mapping, and refusing what is damaged or another's. */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "config/fingerprint.h"
 #include "support.h"
+#include "tracker/content/file.h"
 #include "tracker/segment/segment_create.h"
+#include "tracker/segment/workspace.h"
 
 static struct world world;
 
@@ -29,7 +32,8 @@ Test(segment, is_made_private_and_whole)
 	cr_assert_eq(stat(world.file, &stat_), 0);
 	cr_assert_eq(stat_.st_mode & 07777, 0600);
 	cr_assert_eq((uint64_t)stat_.st_size, world.segment.header->size_bytes);
-	cr_assert_geq((uint64_t)stat_.st_blocks * 512, world.segment.header->size_bytes);
+	cr_assert(world.segment.grows ||
+		  (uint64_t)stat_.st_blocks * 512 >= world.segment.header->size_bytes);
 	cr_assert_str_eq(world.segment.header->nonce, "seen-0011223344556677");
 	cr_assert_eq(world.segment.capacity[TABLE_FILES], 128);
 	cr_assert_eq(world.segment.capacity[TABLE_INODES], 256);
@@ -231,7 +235,7 @@ Test(segment, parts_of_a_table_that_were_never_used_are_passed_over)
 		const uint64_t noted[] = { 0, capacity / 3, capacity / 3 + 1, capacity - 1 };
 		cr_assert_eq(segment_next_used(segment, TABLE_FILES, 0), capacity);
 		for (int i = 3; i >= 0; i--)
-			segment_note_used(segment, TABLE_FILES,
+			(void)segment_use(segment, TABLE_FILES,
 					  segment_slot(segment, TABLE_FILES, noted[i]));
 		cr_assert_leq(walk_used(segment, TABLE_FILES, noted, 4), 4 * (capacity / 256), "%s",
 			      SIZES[size]);
@@ -239,7 +243,7 @@ Test(segment, parts_of_a_table_that_were_never_used_are_passed_over)
 		cr_assert_eq(segment_next_used(segment, TABLE_DELIVERIES, 0),
 			     segment->capacity[TABLE_DELIVERIES]);
 		for (uint64_t i = 0; i < capacity; i++)
-			segment_note_used(segment, TABLE_FILES,
+			(void)segment_use(segment, TABLE_FILES,
 					  segment_slot(segment, TABLE_FILES, i));
 		cr_assert_eq(walk_used(segment, TABLE_FILES, NULL, 0), capacity);
 		world_close(&sized);
@@ -369,4 +373,129 @@ Test(segment, is_halved_where_space_is_short)
 	cr_assert_eq(mapped, 0);
 	cr_assert_lt(files, 16384);
 	cr_assert_geq(files, SEGMENT_CAPACITY_MIN);
+}
+
+static uint64_t block_bytes(const char *file)
+{
+	struct stat status;
+
+	must(stat(file, &status) == 0);
+	return (uint64_t)status.st_blocks * 512;
+}
+
+static bool store_file(int number)
+{
+	char path[64];
+	struct stamp stamp = { .dev = 5, .ino = 1000 + (uint64_t)number };
+
+	(void)snprintf(path, sizeof(path), "/w/file%d", number);
+	return file_update(&other, path, &stamp, NULL, NULL) != 0;
+}
+
+static bool has_file(int number)
+{
+	struct file_slot file;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/w/file%d", number);
+	return file_find(&other, path_key(&other, path), &file) == 0;
+}
+
+static void fill(const char *directory)
+{
+	static const char BYTES[4096] = { 1 };
+	char file[160];
+
+	(void)snprintf(file, sizeof(file), "%s/fill", directory);
+	int fd = open(file, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+	must(fd >= 0);
+	while (write(fd, BYTES, sizeof(BYTES)) == (ssize_t)sizeof(BYTES))
+		continue;
+	must(close(fd) == 0);
+}
+
+static void empty(const char *directory)
+{
+	char file[160];
+
+	(void)snprintf(file, sizeof(file), "%s/fill", directory);
+	must(unlink(file) == 0);
+}
+
+/* In a file system of 24 MiB in memory: what a segment of 16 MiB takes there, and what becomes of it where
+ * that is full. */
+static void use_in_memory(const char *directory)
+{
+	enum { FILES = 20, MORE = 4000 };
+	char file[160];
+	static char bytes[4000];
+	int put = 0;
+
+	(void)snprintf(file, sizeof(file), "%s/segment", directory);
+	must(segment_map_to_use(file, &other) == 0);
+	must(other.grows && other.arena_bytes == 4194304 && other.capacity[TABLE_FILES] == 16384);
+	must(block_bytes(file) < other.size_bytes / 4);
+	for (int i = 0; i < FILES; i++)
+		must(!has_file(i) && store_file(i) && has_file(i));
+	must(block_bytes(file) < other.size_bytes / 3);
+	must(file_by_inode(&other, 5, 1000) != 0 && file_by_inode(&other, 5, 999) == 0);
+	/* a full file system: what has no room is lost and counted, what was there stays */
+	fill(directory);
+	for (int i = FILES; i < MORE; i++)
+		put += store_file(i);
+	must(put < MORE / 2 && segment_counter(&other, COUNTER_lost_files) >= MORE / 2);
+	for (int i = 0; i < FILES; i++)
+		must(has_file(i) && store_file(i));
+	while (arena_store(&other, bytes, sizeof(bytes)))
+		continue;
+	must(other.header->arena_used < other.arena_bytes / 2);
+	/* there is room again */
+	empty(directory);
+	for (int i = 0; i < MORE; i++)
+		must(store_file(i) && has_file(i));
+	must(arena_store(&other, bytes, sizeof(bytes)) != 0);
+	/* one that was cut has all its blocks before it is used again, or is not used */
+	other.header->grows = 0;
+	segment_unmap(&other);
+	fill(directory);
+	must(segment_map_to_use(file, &other) == -ENOSPC);
+	empty(directory);
+	must(segment_map_to_use(file, &other) == 0 && !other.grows && has_file(1));
+	must(block_bytes(file) >= other.size_bytes);
+	segment_unmap(&other);
+}
+
+Test(segment, in_memory_it_grows_as_it_is_used)
+{
+	char directory[128], command[300];
+	struct settings *settings = malloc(sizeof(*settings));
+
+	cr_assert_not_null(settings);
+	*settings = *world.settings;
+	settings->session_files = 16384;
+	settings->session_deliveries = 16384;
+	settings->session_arena_bytes = 4194304;
+	(void)snprintf(directory, sizeof(directory), "%s/memory", world.root);
+	cr_assert_eq(mkdir(directory, 0700), 0);
+	(void)snprintf(command, sizeof(command), "mount -t tmpfs -o size=24m none %s 2>/dev/null",
+		       directory);
+	if (geteuid() != 0 || system(command) != 0) {
+		free(settings);
+		cr_skip_test("needs the right to mount");
+	}
+	int error = segment_create(directory, "n", WORLD_RANDOM, "b", settings, world.segment.text,
+				   world.segment.text_bytes, NULL, NULL, NULL);
+	int status = -1;
+	pid_t child = error == 0 ? fork() : -1; /* it may be killed, and the mount must go */
+	if (child == 0) {
+		use_in_memory(directory);
+		_exit(0);
+	}
+	if (child > 0)
+		(void)waitpid(child, &status, 0);
+	(void)snprintf(command, sizeof(command), "umount -l %s", directory);
+	(void)!system(command);
+	free(settings);
+	cr_assert_eq(error, 0);
+	cr_assert_eq(status, 0, "status %x", status);
 }
