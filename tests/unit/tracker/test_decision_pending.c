@@ -321,6 +321,17 @@ Test(decision, in_process_reads_are_invalidated_with_their_agents)
 	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
 }
 
+/* What its agent was made to forget before, this one has read since. */
+Test(decision, in_process_reads_since_their_agents_forgot)
+{
+	struct request own = own_of(5, scope);
+
+	ASSERT_NEW("f");
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+}
+
 Test(decision, in_process_reads_beyond_the_window)
 {
 	struct request own = own_of(5, 0);

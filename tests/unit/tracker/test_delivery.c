@@ -317,3 +317,43 @@ Test(delivery, damage_is_no_delivery_and_heals)
 	cr_assert_eq(delivery_forget(&world.segment, 0, KEY), 1);
 	cr_assert(!counts(&moment));
 }
+
+Test(delivery, of_no_command_and_no_scope)
+{
+	struct moment moment = given(), of_nothing = moment;
+
+	of_nothing.command_id = 0;
+	cr_assert_eq(command_grade(&world.segment, &of_nothing, &moment, BYTES(24000)), GRADE_NONE);
+	cr_assert_eq(moment_grade(&world.segment, &of_nothing, &moment, BYTES(24000)), GRADE_NONE);
+	of_nothing = moment;
+	of_nothing.scope_id = 0;
+	cr_assert_eq(moment_grade(&world.segment, &of_nothing, &moment, BYTES(24000)), GRADE_NONE);
+	of_nothing.scope_epoch = 0;
+	cr_assert_eq(moment_grade(&world.segment, &of_nothing, &moment, BYTES(24000)), GRADE_NONE);
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &of_nothing), -ENOSPC);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_deliveries), 1);
+	delivery_note(&world.segment, &of_nothing, KEY, &VERSION,
+		      (struct note){ .notice_request = 5 });
+	cr_assert_eq(delivery_noted(&world.segment, &of_nothing, KEY, &VERSION).notice_request, 0);
+}
+
+/* A number from before the note: a scope's slot that was lost counts from elsewhere. */
+Test(delivery, asked_again_before_the_notice)
+{
+	struct note note = { .notice_request = 50 };
+
+	cr_assert(note_asks_again(&world.segment, note, 50));
+	cr_assert(!note_asks_again(&world.segment, note, 49));
+	cr_assert(!note_asks_again(&world.segment, (struct note){ 0 }, 1));
+}
+
+/* `seen replay` has the clock of a transcript. */
+Test(delivery, a_clock_of_another_time)
+{
+	world.segment.replayed_ns = 12345;
+	cr_assert_eq(given().time_ns, 12345);
+	cr_assert_gt(delivery_forget(&world.segment, scope, KEY), 0);
+	struct delivery_slot slot;
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &slot), 0);
+	cr_assert_eq(slot.time_ns, 12345);
+}

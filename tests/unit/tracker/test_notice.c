@@ -280,3 +280,54 @@ Test(notice, as_a_file_beyond_the_limit)
 {
 	cr_assert_eq(in_child(limited, NULL), 0);
 }
+
+/* A word stands bare where a shell takes each of its bytes for what it is. */
+Test(notice, words_of_a_command)
+{
+	for (int byte = 1; byte < 256; byte++) {
+		char word[] = { 'x', (char)byte, '\0' }, text[32], *words[] = { word, NULL };
+		bool plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+			     (byte >= 'A' && byte <= 'Z') || byte >= 128 ||
+			     strchr("%+,-./:=@_^", byte);
+
+		notice_command(words, text, sizeof(text));
+		cr_assert_eq(text[0] != '\'', plain, "%02x: %s", (unsigned)byte, text);
+	}
+}
+
+/* No notice is without the session's nonce, which a damaged segment has lost. */
+Test(notice, without_a_nonce)
+{
+	struct world world;
+	char text[NOTICE_BYTES_MAX];
+
+	world_open(&world, NULL);
+	cr_assert_eq(notice_lines(&world.segment, "f", &CONTENT, 1, 5, text, 0), -EINVAL);
+	cr_assert_eq(notice_request(&world.segment, "ls", true, 9, 0, text, 0), -EINVAL);
+	cr_assert_lt(notice_lines(&world.segment, "long-name", &CONTENT, 1, 5, text, 30), 0);
+	world.segment.header->nonce[0] = '\0';
+	cr_assert_eq(notice_render(&world.segment, "f", &CONTENT, -1, text, sizeof(text)), -EINVAL);
+	cr_assert_eq(notice_lines(&world.segment, "f", &CONTENT, 1, 5, text, sizeof(text)),
+		     -EINVAL);
+	cr_assert_eq(notice_request(&world.segment, "ls", true, 9, 0, text, sizeof(text)), -EINVAL);
+	world_close(&world);
+}
+
+Test(notice, a_file_that_cannot_be_made)
+{
+	struct rlimit none = { 0, 0 };
+	struct rlimit before;
+
+	must(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none.rlim_max = before.rlim_max;
+	must(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	int fd = notice_file("x\n", 2);
+	must(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	cr_assert_eq(fd, -EMFILE);
+	/* What is no file in memory cannot be sealed, and is closed. */
+	int pipes[2];
+	must(pipe(pipes) == 0);
+	cr_assert_lt(notice_seal(pipes[1]), 0);
+	cr_assert_eq(fcntl(pipes[1], F_GETFD), -1);
+	must(close(pipes[0]) == 0);
+}

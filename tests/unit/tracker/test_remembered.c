@@ -301,3 +301,85 @@ Test(remembered, notice)
 		cr_assert_not(strstr(text, "\\x"));
 	}
 }
+
+static struct moment moment_of(uint64_t id)
+{
+	return moment_now(&world.segment, id, scope_find(&world.segment, id)->requests + 1, 0, 0);
+}
+
+/* What was not answered for its output is not tried again for ten minutes, by the same conversation. */
+Test(remembered, refused)
+{
+	struct version identity = command(1);
+	struct moment moment = next_of(scope);
+	struct remembered_slot slot;
+
+	deliver(1);
+	slot = slot_of(1);
+	cr_assert_not(remembered_is_refused(&slot, &moment));
+	remembered_refuse(&world.segment, &identity, &moment);
+	slot = slot_of(1);
+	cr_assert(remembered_is_refused(&slot, &moment));
+	cr_assert_not(counts(1));
+	moment.time_ns = slot.time_ns + 600 * UINT64_C(1000000000);
+	cr_assert_not(remembered_is_refused(&slot, &moment));
+	moment.time_ns--;
+	cr_assert(remembered_is_refused(&slot, &moment));
+	moment.scope_epoch++;
+	cr_assert_not(remembered_is_refused(&slot, &moment));
+	moment.scope_epoch--;
+	moment.session_epoch++;
+	cr_assert_not(remembered_is_refused(&slot, &moment));
+	/* One that was forgotten is no such. */
+	deliver(2);
+	(void)remembered_forget(&world.segment, scope);
+	slot = slot_of(2);
+	moment = moment_of(scope);
+	cr_assert_not(remembered_is_refused(&slot, &moment));
+	/* Nothing is on record of no scope. */
+	moment.scope_id = 0;
+	remembered_refuse(&world.segment, &identity, &moment);
+}
+
+/* A hash that is 0 has a place, too. */
+Test(remembered, a_key_of_zero)
+{
+	deliver(0);
+	cr_assert(counts(0));
+	cr_assert_not(counts(1));
+}
+
+Test(remembered, in_another_conversation)
+{
+	deliver(1);
+	struct remembered_slot slot = slot_of(1);
+	remembered_note(&world.segment, &slot, (struct note){ .notice_request = 5 });
+	(void)tracker_forget_all(&world.segment, scope);
+	slot = slot_of(1);
+	remembered_note(&world.segment, &slot, (struct note){ .notice_request = 5 });
+	deliver(1);
+	cr_assert_eq(slot_of(1).notice_request, 0);
+}
+
+Test(remembered, without_a_place)
+{
+	struct version identity = command(1);
+	struct moment moment = next_of(scope);
+	struct remembered_slot slot;
+
+	moment.scope_id = 0;
+	cr_assert_eq(remembered_record(&world.segment, &identity, &inputs, OUTPUT, &moment),
+		     -ENOSPC);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_requests), 1);
+	deliver(1);
+	slot = slot_of(1);
+	memset(segment_slot(&world.segment, TABLE_REMEMBERED, slot.file), 0, sizeof(slot));
+	remembered_note(&world.segment, &slot, (struct note){ .notice_request = 5 });
+	remembered_unnote(&world.segment, &slot, 5);
+	cr_assert_not(counts(1));
+	/* The list of its inputs has no place. */
+	must(rename(world.contents, world.undo) == 0 || rmdir(world.contents) == 0);
+	moment = next_of(scope);
+	cr_assert_lt(remembered_record(&world.segment, &identity, &inputs, OUTPUT, &moment), 0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_requests), 2);
+}

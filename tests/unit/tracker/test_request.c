@@ -6,6 +6,7 @@
 #include "support.h"
 #include "tracker/answer/request.h"
 #include "tracker/process/kernel_status.h"
+#include "tracker/sys/sys.h"
 
 static struct world world;
 static uint64_t scope, capture;
@@ -215,4 +216,112 @@ Test(request, sink)
 	cr_assert(!request.at_sink);
 	request_at_sink(&world.segment, &request);
 	cr_assert(!request.at_sink);
+}
+
+/* ---- requests without what others have ---- */
+
+Test(request, of_a_scope_that_is_not_on_record)
+{
+	struct request request = request_of(ROLE_VIEWER);
+
+	request.context.scope_id = scope + 1;
+	request_init_in_process(&world.segment, &request);
+	cr_assert_eq(request.number, 0);
+	request_count_in_process(&world.segment, &request, 100);
+	request.command_id = world_command(&world);
+	request_wrote(&world.segment, &request, NULL, &(struct shape){ .bytes = 10 });
+	cr_assert_eq(command_of(&request)->bytes, 10);
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
+	request.number = 0;
+	request.is_counted = false;
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
+	cr_assert(!request.is_counted);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 0);
+	cr_assert_eq(given(), 0);
+	request_count_in_process(&world.segment,
+				 &(struct request){ .context = { .scope_id = scope } }, 100);
+	cr_assert_eq(given(), 100);
+}
+
+Test(request, cancelled)
+{
+	struct request request = request_of(ROLE_VIEWER);
+
+	request_cancel(&world.segment, &request);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 0);
+	request_init(&world.segment, &request, false);
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
+	request_cancel(&world.segment, &request);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 0);
+	cr_assert_eq(request.number, 0);
+}
+
+/* The capture, where there is none, and asked once. */
+Test(request, asked_once)
+{
+	struct request request = request_of(ROLE_VIEWER);
+
+	request.context.capture_id = 0;
+	request_confirm_sink(&world.segment, &request);
+	cr_assert(request.is_asked && !request.at_sink);
+	request.context.capture_id = capture;
+	request_confirm_sink(&world.segment, &request);
+	cr_assert(!request.at_sink, "it was asked");
+	request.is_asked = false;
+	request_confirm_sink(&world.segment, &request);
+	cr_assert(request.at_sink);
+}
+
+Test(request, without_a_command)
+{
+	struct request request = request_of(ROLE_READER);
+	struct shape shape = { .bytes = 30, .newlines = 2, .longest = 20 };
+
+	request_unwrote(&world.segment, &request, &shape);
+	request_end_reader(&world.segment, &request, child.pid, &shape);
+	cr_assert_eq(given(), 0);
+}
+
+/* Of what a reader wrote, what is known is no more than what the kernel counted. */
+Test(request, a_reader_that_wrote_less_than_is_known)
+{
+	struct request request = request_of(ROLE_READER);
+	uint64_t bytes;
+
+	if (!process_bytes_written((uint32_t)getpid(), &bytes))
+		cr_skip("this kernel does not say");
+	request_init(&world.segment, &request, false);
+	request_end_reader(&world.segment, &request, child.pid,
+			   &(struct shape){ .bytes = UINT64_MAX / 2, .newlines = 7 });
+	cr_assert(command_of(&request)->bytes < UINT64_MAX / 2);
+	request = request_of(ROLE_READER);
+	request_init(&world.segment, &request, false);
+	uint64_t before = command_of(&request)->bytes;
+	request_end_reader(&world.segment, &request, (uint32_t)getpid(), NULL);
+	cr_assert_geq(command_of(&request)->bytes, before + bytes);
+	/* What was kept of what it destroyed is no output. */
+	sys_aside_bytes = UINT64_MAX;
+	before = command_of(&request)->bytes;
+	request_end_reader(&world.segment, &request, (uint32_t)getpid(), NULL);
+	cr_assert_eq(command_of(&request)->bytes, before);
+	sys_aside_bytes = 0;
+}
+
+/* An agent's own reads: the scope of its commands is there from its first read on. */
+Test(request, an_agents_own_reads)
+{
+	struct request request;
+	struct context context = { .flags = CONTEXT_ATTACHED,
+				   .role = ROLE_AGENT,
+				   .anchor_pid = (uint32_t)getpid() };
+	uint64_t own = scope_id_of(99, NULL);
+
+	cr_assert(request_prepare_in_process(&world.segment, &context, 99, 0, "agent", &request));
+	cr_assert_null(scope_find(&world.segment, own));
+	cr_assert(request_prepare_in_process(&world.segment, &context, 99, own, "agent", &request));
+	cr_assert_not_null(scope_find(&world.segment, own));
+	context.role = ROLE_TOOL;
+	cr_assert(request_prepare_in_process(&world.segment, &context, 99, own + 1, "x", &request));
+	cr_assert_null(scope_find(&world.segment, own + 1));
 }
