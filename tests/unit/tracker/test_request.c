@@ -308,7 +308,7 @@ Test(request, a_reader_that_wrote_less_than_is_known)
 	sys_aside_bytes = 0;
 }
 
-/* An agent's own reads: the scope of its commands is there from its first read on. */
+/* An agent's in-process reads: the scope of its commands is there from its first read on. */
 Test(request, an_agents_own_reads)
 {
 	struct request request;
