@@ -578,6 +578,13 @@ uint64_t steps_process_last(const struct steps *steps, uint32_t process)
 	return row == STEP_NONE ? 0 : steps->table->processes.rows[row].last_ns;
 }
 
+bool steps_is_mount_point(const struct steps *steps, uint32_t process, const char *path,
+			  uint64_t creation_ns, uint64_t removed_ns)
+{
+	return step_processes_made_below(&steps->table->processes, process, path, creation_ns,
+					 removed_ns);
+}
+
 /* Is a process of the journal, of this PID namespace, still that one?  Another one with
  * its pid began later. */
 static bool is_alive(const struct step_process *process)

@@ -104,6 +104,11 @@ const struct step *steps_of_change(const struct steps *steps, uint32_t process, 
  * process: as above. */
 uint64_t steps_process_last(const struct steps *steps, uint32_t process);
 
+/* steps_is_mount_point(): is a directory that a process removed one that a sandbox made for its own mounts
+ * (step_processes_made_below())?  process: as above. */
+bool steps_is_mount_point(const struct steps *steps, uint32_t process, const char *path,
+			  uint64_t creation_ns, uint64_t removed_ns);
+
 /* steps_numbered(): step `number`; NULL: there is none. */
 const struct step *steps_numbered(const struct steps *steps, uint32_t number);
 

@@ -78,6 +78,32 @@ uint32_t step_processes_find(const struct step_processes *processes, uint32_t nu
 				: STEP_NONE;
 }
 
+static bool is_below(const struct step_processes *processes, uint32_t row, uint32_t above)
+{
+	size_t left = processes->count;
+
+	while (row != STEP_NONE && row != above && left--)
+		row = processes->rows[row].parent;
+	return row == above;
+}
+
+bool step_processes_made_below(const struct step_processes *processes, uint32_t remover,
+			       const char *path, uint64_t creation_ns, uint64_t removed_ns)
+{
+	uint32_t above = step_processes_find(processes, remover);
+	size_t count;
+
+	if (above == STEP_NONE || creation_ns <= processes->rows[above].start_ns)
+		return false;
+	const struct step_mount *made = step_mounts_find(&processes->mounts, path, &count);
+	for (size_t i = 0; i < count; i++)
+		if (made[i].time_ns < removed_ns && made[i].process != above &&
+		    made[i].time_ns > processes->rows[above].start_ns &&
+		    is_below(processes, made[i].process, above))
+			return true;
+	return false;
+}
+
 uint32_t step_processes_agent(const struct step_processes *processes, uint32_t number)
 {
 	uint32_t row = step_processes_find(processes, number);
@@ -343,6 +369,8 @@ void step_processes_add(struct step_processes_reading *reading, const struct eve
 		reading->lives++;
 	} else if (is_change(event)) {
 		add_change(reading, event, row);
+	} else if (step_mounts_add(&processes->mounts, event, row) < 0) {
+		reading->no_memory = true;
 	}
 }
 
@@ -371,6 +399,7 @@ int step_processes_finish(struct step_processes_reading *reading, const struct e
 	const char *workspace = events ? events_workspace(events) : NULL;
 	bool no_memory = reading->no_memory;
 
+	step_mounts_sort(&processes->mounts);
 	if (workspace) {
 		processes->workspace = strdup(workspace);
 		no_memory = no_memory || !processes->workspace;
@@ -423,5 +452,6 @@ void step_processes_free(struct step_processes *processes)
 	free(processes->changes);
 	free(processes->workspace);
 	step_calls_free(&processes->calls);
+	step_mounts_free(&processes->mounts);
 	*processes = (struct step_processes){ .rows = NULL };
 }

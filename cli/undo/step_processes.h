@@ -11,6 +11,7 @@
 
 #include "cli/journal/events.h"
 #include "cli/undo/step_calls.h"
+#include "cli/undo/step_mounts.h"
 
 enum { STEP_NONE = UINT32_MAX }; /* in place of an index */
 
@@ -57,7 +58,8 @@ struct step_processes {
 	struct step_change *changes;
 	size_t change_count, change_capacity;
 	struct step_calls calls; /* that hooks reported */
-	char *workspace;         /* the journal's; owned; NULL: not known */
+	struct step_mounts mounts;
+	char *workspace; /* the journal's; owned; NULL: not known */
 };
 
 struct step_processes_reading; /* what is known while the events are gone through */
@@ -76,6 +78,13 @@ void step_processes_free(struct step_processes *processes);
 
 /* step_processes_find(): the row of a process; STEP_NONE. */
 uint32_t step_processes_find(const struct step_processes *processes, uint32_t number);
+
+/* step_processes_made_below(): was a directory that a process removed made out of sight, behind the process's start, by a
+ * program that it started?
+ *
+ * remover: number of the process.  creation_ns, removed_ns: of the directory, realtime. */
+bool step_processes_made_below(const struct step_processes *processes, uint32_t remover,
+			       const char *path, uint64_t creation_ns, uint64_t removed_ns);
 
 /* step_processes_agent(): pid of the nearest agent above a process, which may be one itself; 0: none is known. */
 uint32_t step_processes_agent(const struct step_processes *processes, uint32_t number);

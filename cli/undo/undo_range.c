@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/base/argument.h"
 
@@ -72,6 +73,14 @@ uint32_t undo_range_step_of(const struct undo_ranges *ranges, const struct opera
 static bool is_change(const struct tree_record *record)
 {
 	return !record->failed && pack_is_change(record->kind);
+}
+
+/* It was no change of the workspace when its sandbox had made it. */
+static bool is_mount_point(const struct undo_ranges *ranges, const struct tree_record *record)
+{
+	return record->kind == PACK_REMOVED && S_ISDIR(record->before.mode) &&
+	       steps_is_mount_point(ranges->steps, record->process, record->path,
+				    (uint64_t)record->before.creation_ns, record->time_ns);
 }
 
 void undo_range_pass(struct undo_ranges *ranges, uint32_t step)
@@ -151,7 +160,7 @@ struct undo_last undo_range_last(const struct undo_ranges *ranges, char *const *
 		if (record->operation || !is_change(record) ||
 		    (paths && !is_below_any(record->path, paths) &&
 		     !is_below_any(record->other, paths)) ||
-		    is_undone_record(ranges, record))
+		    is_undone_record(ranges, record) || is_mount_point(ranges, record))
 			continue;
 		uint32_t step = step_of(ranges, record);
 		if (step && is_left(ranges, record, step)) {
@@ -182,7 +191,7 @@ static enum tree_selection select_step(const struct tree_record *record, void *d
 {
 	const struct undo_ranges *ranges = data;
 
-	if (record->operation || is_undone_record(ranges, record))
+	if (record->operation || is_undone_record(ranges, record) || is_mount_point(ranges, record))
 		return TREE_NEUTRAL;
 	return step_of(ranges, record) == ranges->step ? TREE_SELECTED : TREE_OTHER;
 }
@@ -204,10 +213,12 @@ void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_rang
 	ret_range->from_place = records->records[first].place;
 	for (size_t i = first; i < records->count && alone; i++) {
 		const struct tree_record *record = &records->records[i];
-		alone = record->operation ? is_within(ranges, head_of(ranges, record->operation),
-						      ret_range->from_place)
-					  : !is_change(record) || step_of(ranges, record) == step ||
-						    is_undone_record(ranges, record);
+		alone = record->operation
+				? is_within(ranges, head_of(ranges, record->operation),
+					    ret_range->from_place)
+				: !is_change(record) || is_undone_record(ranges, record) ||
+					  (step_of(ranges, record) == step &&
+					   !is_mount_point(ranges, record));
 	}
 	if (alone)
 		return; /* what came behind it was taken back: all is meant */

@@ -55,7 +55,8 @@ struct undo_last {
 };
 
 /* undo_range_last(): the last step that changed something, also below one of the paths (absolute,
- * ended by NULL; NULL: anywhere), and that no undo was about. */
+ * ended by NULL; NULL: anywhere), and that no undo was about.  That a sandbox's own mount points were removed is no
+ * change. */
 struct undo_last undo_range_last(const struct undo_ranges *ranges, char *const *paths);
 
 /* undo_range_pass(): a step left all as it was: from now on it counts as undone. */

@@ -46,6 +46,12 @@ def hide(*words):
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
     start(*words)
 
+def mounts(*words):
+    """As codex's helper: it removes what its sandbox made to mount something at."""
+    status = subprocess.run(words).returncode
+    os.rmdir(".mounted")
+    sys.exit(status)
+
 def write(name, late_s="0"):
     time.sleep(float(late_s))
     try:
@@ -228,6 +234,23 @@ class Helpers(Case):
                 results = self.play(chain, (SEEN, "run", "--via", via, "--agent", "boxagent", "--stale-write", "deny", "--"),
                                     commands=[[*chain, "cat g"], "outsider", [*chain[:-2], *self.own, "stays", "g"]])
                 self.assertEqual(results[-1][1].split(), ["refused", "refused", "refused", "written"])
+
+    def test_mount_points(self):
+        """Removing the mount points of its own sandbox is no change that `seen undo --last` takes back; what was there before it was started is one."""
+        box = self.sandbox("bwrap_all")
+        mounted = ["--tmpfs", str(self.workspace / ".mounted"), "bash", "-c"]
+        for via in ("auto", "supervise"):
+            with self.subTest(via=via):
+                self.play((), (SEEN, "run", "--session", via, "--via", via, "--agent", "boxagent", "--"),
+                          commands=[["mkdir", ".mounted"], [*self.own, "mounts", *box, *mounted, "true"],
+                                    *([*self.own, "mounts", *box, *mounted, f"echo {name} > {name}"] for name in ("f", "g"))])
+                self.assertFalse((self.workspace / ".mounted").exists())
+                for name in ("g", "f"):
+                    self.seen("undo", "--last", "--session", via)
+                    self.assertEqual((self.workspace / name).read_bytes(), text_of(word=name))
+                    self.assertFalse((self.workspace / ".mounted").exists())
+                self.seen("undo", "--last", "--session", via)
+                self.assertTrue((self.workspace / ".mounted").exists())
 
     @unittest.skipUnless(LONG, "takes half a minute; SEEN_LONG=1")
     def test_late_by_seconds(self):
