@@ -74,12 +74,15 @@ OPENS = {"open", "openat", "openat2", "creat"}
 
 
 class Trace:
-    """accesses: how often each (kind, path) succeeded, of files below a directory, by the first program that is not seen's own and all that it starts."""
+    """accesses: how often each (kind, path) succeeded, of files below a directory, by the first program that is not seen's own and all that it starts.
+    reads_of_git: with what git reads."""
 
-    def __init__(self, path, top):
+    def __init__(self, path, top, reads_of_git=True):
         self.top = os.path.realpath(top)
+        self.reads_of_git = reads_of_git
         self.root = None
         self.parents = {}
+        self.programs = {}
         self.directories = {}  # of processes, as far as a call says so
         self.accesses = collections.Counter()
         calls = []
@@ -91,11 +94,12 @@ class Trace:
             elif match and match[1] == "execve":
                 if not self.root and not text.startswith(f'execve("{SEEN}"'):
                     self.root = pid
+                self.programs[pid] = os.path.basename(match[2].split('"')[1])
             elif match:
-                calls.append((pid, match[1], match[2]))
-        for pid, name, words in calls:  # a child of vfork calls before its parent's call is over
+                calls.append((pid, match[1], match[2], self.programs.get(pid) or self.programs.get(self.parents.get(pid))))
+        for pid, name, words, program in calls:  # a child of vfork calls before its parent's call is over
             if self._is_below(pid):
-                self._call(pid, name, words)
+                self._call(pid, name, words, program)
 
     def _is_below(self, pid):
         while pid and pid != self.root:
@@ -107,7 +111,7 @@ class Trace:
             pid = self.parents.get(pid)
         return self.directories.get(pid, self.top)
 
-    def _call(self, pid, name, words):
+    def _call(self, pid, name, words, program):
         # Each name, with the directory that it begins at where the call says that.
         names = [(match[1], unquoted(match[2])) for match in re.finditer(r'(?:(?:AT_FDCWD|\d+)<([^<>]*)>, )?"((?:[^"\\]|\\.)*)"', words)]
         current, own = re.match(r"AT_FDCWD<([^<>]*)>", words), re.match(r"\d+<([^<>]*)>", words)
@@ -121,7 +125,8 @@ class Trace:
         if name in ("chdir", "fchdir"):
             self.directories[pid] = paths[0]
         elif name in OPENS:
-            self._open(name, words, paths[0])
+            if program != "git" or self.reads_of_git or set(re.findall(r"\bO_\w+", words)) & {"O_WRONLY", "O_RDWR"}:
+                self._open(name, words, paths[0])
         else:
             self._note(KINDS[name], paths[-1 if KINDS[name] == "symlink" else 0])
 
@@ -151,6 +156,7 @@ def recorded(events, top):
 
 class Audited(Play):
     """The script, by supervise below strace; by auto with a bare play to be held against; way None: that one."""
+    least_s = 900  # of kilo, on a busy machine
 
     def __init__(self, spec, way, out, bare=None):
         self.way = way
@@ -179,8 +185,9 @@ class Audited(Play):
         if not self.way:
             return rows
         witness = self.bare or self
-        saw = Trace(witness.trace, witness.workspace).accesses
-        if self.bare:  # another play: temporary files have other names, and how often git inspects files differs
+        # Of another play: temporary files have other names, and which files git finds there is chance, where the agent has it copy the workspace meanwhile.
+        saw = Trace(witness.trace, witness.workspace, reads_of_git=not self.bare).accesses
+        if self.bare:
             saw = collections.Counter(key for key in saw if self._is_named(key[1]))
         missing = saw - recorded(self.events, self.workspace)
         faults = [f"{kind} {path} x{count}" for (kind, path), count in sorted(missing.items())]

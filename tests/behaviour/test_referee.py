@@ -113,7 +113,7 @@ const fs = require('fs'), cp = require('child_process'), fsp = fs.promises;
 fs.mkdirSync('nd/a/b', {recursive: true}); fs.writeFileSync('nd/f', 'x'.repeat(100000)); fs.appendFileSync('nd/f', 'y'); fs.renameSync('nd/f', 'nd/g');
 fs.copyFileSync('nd/g', 'nd/h'); fs.symlinkSync('g', 'nd/s'); fs.linkSync('nd/g', 'nd/l'); fs.chmodSync('nd/g', 0o600);
 fs.utimesSync('nd/g', 1, 1); fs.truncateSync('nd/g', 5); fs.mkdtempSync('tmp-'); fs.readdirSync('nd'); try { fs.readFileSync('nofile') } catch (e) {}
-cp.execSync('cat nd/g'); cp.spawnSync('nofile'); cp.execFileSync('/bin/echo', ['a'], {cwd: 'nd'});
+require('os').networkInterfaces(); cp.execSync('cat nd/g'); cp.spawnSync('nofile'); cp.execFileSync('/bin/echo', ['a'], {cwd: 'nd'});
 (async () => {
   await Promise.all([...Array(20).keys()].map(async i => {
     await fsp.writeFile('p' + i, 'q'.repeat(i * 1000)); await fsp.readFile('p' + i); await fsp.rename('p' + i, 'r' + i); await fsp.unlink('r' + i) }));

@@ -61,6 +61,7 @@ LIBC_OWN = {
     "getservbyname": "nss", "getservbyname_r": "nss", "getservbyport": "nss", "getservbyport_r": "nss", "getprotobyname": "nss",
     "getprotobyname_r": "nss", "gethostbyname": "nss", "gethostbyname_r": "nss", "gethostbyname2_r": "nss", "gethostbyaddr_r": "nss",
     "getaddrinfo": "nss", "getnameinfo": "nss", "__res_init": "resolv.conf", "res_ninit": "resolv.conf", "__res_ninit": "resolv.conf",
+    "getifaddrs": "netlink", "if_nameindex": "netlink",
     "sysconf": "/sys/devices/system/cpu, /proc/meminfo", "get_nprocs": "/sys/devices/system/cpu", "get_nprocs_conf": "/sys/devices/system/cpu",
     "get_phys_pages": "/proc/meminfo", "pthread_getattr_np": "/proc/self/maps", "gethostid": "/etc/hostid",
     "getloadavg": "/proc/loadavg", "ttyname": "/dev", "ttyname_r": "/dev", "ctermid": "/dev/tty", "getpass": "/dev/tty",
