@@ -13,7 +13,6 @@
 
 #include "cli/base/message.h"
 #include "cli/confine/bwrap.h"
-#include "cli/run/confined.h"
 #include "tracker/guard/protected.h"
 #include "tracker/path/path.h"
 #include "tracker/process/runs.h"
@@ -110,8 +109,7 @@ static bool follow(struct protect *protect, const char *path)
 
 	if (wd < 0) {
 		protect->is_cut = protect->is_cut ||
-				  (errno != ENOENT && errno != ENOTDIR &&
-				   !(confined_is_inside() && bwrap_has_emptied(path)));
+				  (errno != ENOENT && errno != ENOTDIR && !bwrap_has_emptied(path));
 		return true;
 	}
 	if (!make_room(&protect->directories, &protect->directory_capacity, (size_t)wd + 1)) {
