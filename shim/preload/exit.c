@@ -14,8 +14,12 @@
 /* The program that stands where a capture's shell stood ends: so does the command. */
 static void finish_command(void)
 {
-	if (shim.ends_capture && !shim.sandboxed && sys_getpid() == shim.pid)
-		capture_finish(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
+	uint64_t capture_id = shim.request.context.capture_id;
+
+	if (!shim.ends_capture || shim.sandboxed || sys_getpid() != shim.pid)
+		return;
+	(void)capture_aside(&shim.segment, capture_id, sys_aside_bytes);
+	capture_finish(&shim.segment, SUBJECT_SELF, capture_id);
 }
 
 /* Runs behind every atexit() of the program: it was registered first.  Not after a signal or

@@ -324,6 +324,10 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 	if (pid && shim.guards)
 		process_set_writes(&shim.segment, launch->process, guarded_key());
 	guarded_started();
+	bool ends_program = pid == shim.pid && shim.ends_capture && !shim.is_fork;
+	launch->aside_bytes = ends_program ? sys_aside_bytes : 0;
+	launch->command_id = capture_aside(&shim.segment, shim.request.context.capture_id,
+					   launch->aside_bytes);
 	scratch_release(joined);
 	scratch_release(places);
 }
@@ -427,6 +431,7 @@ void launch_done(const struct launch *launch, pid_t pid, int error)
 		return;
 	if (!pid)
 		record_exec_failed(launch->process.serial, error);
+	command_aside(&shim.segment, launch->command_id, 0 - launch->aside_bytes);
 	if (launch->large)
 		__atomic_store_n(&launch->large->owner, 0, __ATOMIC_RELEASE);
 	if (pid)

@@ -23,6 +23,8 @@ struct launch {
 	bool is_kept_from_agent; /* it shows content, and may not ask who reads that: launch_announce() knows */
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;
+	/* what this process wrote, and does not count as its command's output; 0: nothing */
+	uint64_t command_id, aside_bytes;
 	char ticket[TICKET_BYTES];
 	int variables;        /* of the given environment; -1: it is passed on as it is */
 	size_t preload_bytes; /* room for LD_PRELOAD= with our library */

@@ -166,7 +166,8 @@ class Audited(Play):
         self.session = f"audited-{os.getpid()}"
         directory = os.path.join(out, f"{spec}.audited-{way or 'bare'}")
         self.trace = None if bare else f"{directory}/strace"
-        wrapper = seen_run(self.session, way) if way else []
+        # What the library alone observes starts static programs unobserved as an ordinary user, unless they may be.
+        wrapper = seen_run(self.session, way, () if os.getuid() == 0 else ("-c", "session.privileges=drop")) if way else []
         if self.trace:
             wrapper = ["strace", "-f", "-y", "-qq", "--pidns-translation", "-s", "4096", "-e", "signal=none", "-e", f"trace={TRACED}", "-o", self.trace, "--",
                        *wrapper]

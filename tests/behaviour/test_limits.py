@@ -86,6 +86,17 @@ class Pi(LimitsTest):
         self.assertFalse(self.twice(lines("f", 60), "cat %s; seq 1 3000", "b"))
         self.assertTrue(self.twice(lines("f", 60), "seq 1 100; cat %s", "c"))
 
+    def test_what_is_kept_is_not_printed(self):
+        """The library keeps in the shell what its redirection destroys.  The shell then becomes the viewer, or starts it."""
+        for name, command in (("a", "echo x >> %s; cat %s"), ("b", "echo x >> %s; cat %s; :")):
+            with self.subTest(command):
+                self.session.write(name, sized(3000, 50))
+                self.agent.shell(command % (name, name))
+                self.assertTrue(self.agent.shell("cat " + name).startswith(b"[File previously read: "))
+                self.session.write(name, sized(3000, 50))
+                self.agent.shell("seq 1 2000; " + command % (name, name))
+                self.assertFalse(self.agent.shell("cat " + name).startswith(b"[File previously read: "))
+
     def test_two_viewers(self):
         self.session.write("g", numbers(1500))
         self.assertFalse(self.twice(b"f" + numbers(600), "cat g; cat %s"))

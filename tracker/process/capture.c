@@ -347,6 +347,18 @@ void command_aside(const struct segment *segment, uint64_t command_id, uint64_t 
 		add(&command_at(segment, command_id)->base_bytes, bytes);
 }
 
+/* What a long-lived shell wrote before the command is left out already, and when it wrote aside is not known. */
+uint64_t capture_aside(const struct segment *segment, uint64_t capture_id, uint64_t bytes)
+{
+	struct capture_slot copy;
+	uint64_t id = bytes && capture_find(segment, capture_id, &copy) && !copy.long_lived
+			      ? capture_command(segment, capture_id)
+			      : 0;
+
+	command_aside(segment, id, bytes);
+	return id;
+}
+
 /* Copies a command's words; false when the slot is another's. */
 static bool command_read(const struct segment *segment, uint64_t id, struct command_slot *ret_copy)
 {

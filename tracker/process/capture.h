@@ -87,6 +87,12 @@ struct output_limits {
  * went elsewhere: to files of the library's own. */
 void command_aside(const struct segment *segment, uint64_t command_id, uint64_t bytes);
 
+/* capture_aside(): of what the kernel counts as written by the program of a capture's shell, so many bytes
+ * went to files of the library's own.  To be called once, before that becomes another program or ends.
+ * Returns the command, made where needed, for command_aside() with the negative number where it goes on
+ * after all; 0: nothing was left out. */
+uint64_t capture_aside(const struct segment *segment, uint64_t capture_id, uint64_t bytes);
+
 /* capture_finish(): a process, which is the capture's shell or the program that replaced its image,
  * is about to end: closes the command with all that was written by it and by the children it waited
  * for (proc(5), io), or for a file by how much that grew.  Too much is counted where they wrote
