@@ -75,11 +75,11 @@ OPENS = {"open", "openat", "openat2", "creat"}
 
 class Trace:
     """accesses: how often each (kind, path) succeeded, of files below a directory, by the first program that is not seen's own and all that it starts.
-    reads_of_git: with what git reads."""
+    readers: programs whose reads count; None: all."""
 
-    def __init__(self, path, top, reads_of_git=True):
+    def __init__(self, path, top, readers=None):
         self.top = os.path.realpath(top)
-        self.reads_of_git = reads_of_git
+        self.readers = readers
         self.root = None
         self.parents = {}
         self.programs = {}
@@ -125,15 +125,15 @@ class Trace:
         if name in ("chdir", "fchdir"):
             self.directories[pid] = paths[0]
         elif name in OPENS:
-            if program != "git" or self.reads_of_git or set(re.findall(r"\bO_\w+", words)) & {"O_WRONLY", "O_RDWR"}:
-                self._open(name, words, paths[0])
+            self._open(name, words, paths[0], self.readers is None or program in self.readers)
         else:
             self._note(KINDS[name], paths[-1 if KINDS[name] == "symlink" else 0])
 
-    def _open(self, name, words, path):
+    def _open(self, name, words, path, reads):
         flags = set(re.findall(r"\bO_\w+", words))
-        if not flags & {"O_PATH", "O_DIRECTORY", "O_TMPFILE"}:
-            self._note("write" if name == "creat" or flags & {"O_WRONLY", "O_RDWR"} else "read", path)
+        kind = "write" if name == "creat" or flags & {"O_WRONLY", "O_RDWR"} else "read"
+        if not flags & {"O_PATH", "O_DIRECTORY", "O_TMPFILE"} and (reads or kind == "write"):
+            self._note(kind, path)
 
     def _note(self, kind, path):
         if path.startswith(self.top + "/"):
@@ -186,9 +186,13 @@ class Audited(Play):
         if not self.way:
             return rows
         witness = self.bare or self
-        # Of another play: temporary files have other names, and which files git finds there is chance, where the agent has it copy the workspace meanwhile.
-        saw = Trace(witness.trace, witness.workspace, reads_of_git=not self.bare).accesses
+        saw = Trace(witness.trace, witness.workspace).accesses
         if self.bare:
+            # Another play: temporary files have other names.  Which files are there for a moment is chance for an agent that watches the workspace, or has
+            # git copy it: of these only what the commands' own programs read is held against this play.
+            gone = {path for kind, path in saw if kind in ("delete", "rename")}
+            by_commands = Trace(witness.trace, witness.workspace, self._words() - {"git"} | {"bash", "sh"}).accesses
+            saw = collections.Counter(key for key in saw if key[0] != "read" or key[1] not in gone or key in by_commands)
             saw = collections.Counter(key for key in saw if self._is_named(key[1]))
         missing = saw - recorded(self.events, self.workspace)
         faults = [f"{kind} {path} x{count}" for (kind, path), count in sorted(missing.items())]
@@ -199,8 +203,10 @@ class Audited(Play):
 
     def _is_named(self, path):
         """Is it a file of the script?"""
-        words = re.findall(r"[\w.]+", " ".join(word for step in self.steps for word in step.operation))
-        return not path.startswith(".git/") and os.path.basename(path) in words
+        return not path.startswith(".git/") and os.path.basename(path) in self._words()
+
+    def _words(self):
+        return set(re.findall(r"[\w.]+", " ".join(word for step in self.steps for word in step.operation)))
 
 
 def audits(spec, out):
