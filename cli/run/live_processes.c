@@ -16,6 +16,8 @@ enum {
 	DEPTH_MAX = 64, /* from a process up to this one */
 	MAPS_BYTES = 262144,
 	PROCESSES_MAX = 65536,
+	BEGUN_MAX =
+		64, /* processes and threads that began since a list was taken, to be added to it */
 };
 
 static int compare(const void *a, const void *b)
@@ -31,31 +33,33 @@ static struct live_process *item_of(const struct live_processes *list, uint32_t 
 			   : NULL;
 }
 
+/* Adds a process.  Returns false when out of memory. */
+static bool append(struct live_processes *list, uint32_t pid, uint32_t parent)
+{
+	if (list->count == list->capacity) {
+		size_t more = list->capacity ? 2 * list->capacity : 256;
+		struct live_process *items = more > PROCESSES_MAX ? NULL
+								  : reallocarray(list->items, more,
+										 sizeof(*items));
+		if (!items)
+			return false;
+		list->items = items;
+		list->capacity = more;
+	}
+	list->items[list->count++] = (struct live_process){ .pid = pid, .parent = parent };
+	return true;
+}
+
 /* Every process of the machine and its parent. */
 static void read_all(struct live_processes *list)
 {
 	struct live_processes taken = { .items = NULL };
-	size_t capacity = 0;
 	DIR *directory = opendir("/proc");
 
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		if (!pid)
-			continue;
-		if (taken.count == capacity) {
-			size_t more = capacity ? 2 * capacity : 256;
-			struct live_process *items = more > PROCESSES_MAX
-							     ? NULL
-							     : reallocarray(taken.items, more,
-									    sizeof(*items));
-			if (!items)
-				break;
-			taken.items = items;
-			capacity = more;
-		}
-		taken.items[taken.count++] = (struct live_process){
-			.pid = pid, .parent = process_parent_of(pid)
-		};
+		if (pid && !append(&taken, pid, process_parent_of(pid)))
+			break;
 	}
 	if (directory)
 		(void)closedir(directory);
@@ -64,6 +68,7 @@ static void read_all(struct live_processes *list)
 	free(list->items);
 	list->items = taken.items;
 	list->count = taken.count;
+	list->capacity = taken.capacity;
 }
 
 /* Is `above` the process or an ancestor of it? */
@@ -108,14 +113,17 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
 		struct live_process *live_process = pid ? item_of(list, pid) : NULL;
 		struct process_slot copy;
-		if (live_process && !live_process->is_own && process_read(segment, i, &copy) &&
-		    copy.pid == pid && copy.state != PROCESS_FREE &&
-		    copy.context.process_ns == pid_ns && !process_is_gone(&copy) &&
-		    is_of_number(session, pid))
+		if (live_process && !live_process->is_inspected && !live_process->is_own &&
+		    process_read(segment, i, &copy) && copy.pid == pid &&
+		    copy.state != PROCESS_FREE && copy.context.process_ns == pid_ns &&
+		    !process_is_gone(&copy) && is_of_number(session, pid))
 			live_process->is_own = true;
 	}
 	for (size_t i = 0; i < list->count; i++) {
 		struct live_process *live_process = &list->items[i];
+		if (live_process->is_inspected)
+			continue;
+		live_process->is_inspected = true;
 		if (live_process->pid == self || descends(list, live_process, (uint32_t)leave_out))
 			live_process->is_own = false;
 		else if (!live_process->is_own)
@@ -193,6 +201,26 @@ static void inspect_all(const struct session *session, pid_t leave_out, uint32_t
 	list->leave_out = leave_out;
 	read_all(list);
 	mark_own(session, leave_out, list);
+	list->took_ns = sys_boottime_ns() - list->taken_ns;
+}
+
+/* Adds those that have a number behind the newest one of the list.  Threads have such numbers, too, and are taken
+ * for processes: what they hold open their process does.  Returns false when out of memory. */
+static bool add_begun(const struct session *session, uint32_t newest, struct live_processes *list)
+{
+	size_t count = list->count;
+
+	for (uint32_t pid = list->newest + 1; pid <= newest; pid++) {
+		uint32_t parent = process_parent_of(pid);
+		if (parent && !append(list, pid, parent))
+			return false;
+	}
+	list->newest = newest;
+	if (list->count == count)
+		return true;
+	qsort(list->items, list->count, sizeof(*list->items), compare);
+	mark_own(session, list->leave_out, list);
+	return true;
 }
 
 void live_processes_list(const struct session *session, pid_t leave_out,
@@ -204,12 +232,20 @@ void live_processes_list(const struct session *session, pid_t leave_out,
 void live_processes_renew(const struct session *session, pid_t leave_out,
 			  struct live_processes *list)
 {
-	/* One that was there and is the session's only now, by an exec, is missed for no longer. */
-	const uint64_t MOMENT_NS = 50000000;
+	/* One that was there and is the session's only now, by an exec, is missed for no longer.  On a machine that
+	 * takes long to inspect all, that is to be no more than a fifth of its time. */
+	const uint64_t MOMENT_NS = 50000000, MOMENTS_MAX = 10, TIMES = 5;
+	uint64_t moment_ns = list->took_ns * TIMES;
 	uint32_t newest = newest_pid();
 
-	if (!list->items || !newest || newest != list->newest || leave_out != list->leave_out ||
-	    sys_boottime_ns() - list->taken_ns > MOMENT_NS)
+	if (moment_ns < MOMENT_NS)
+		moment_ns = MOMENT_NS;
+	if (moment_ns > MOMENT_NS * MOMENTS_MAX)
+		moment_ns = MOMENT_NS * MOMENTS_MAX;
+
+	if (!list->items || !newest || newest < list->newest || newest - list->newest > BEGUN_MAX ||
+	    leave_out != list->leave_out || sys_boottime_ns() - list->taken_ns > moment_ns ||
+	    !add_begun(session, newest, list))
 		inspect_all(session, leave_out, newest, list);
 }
 

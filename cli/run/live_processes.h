@@ -14,15 +14,17 @@
 
 struct live_process {
 	uint32_t pid, parent;
-	bool is_own; /* of the session */
+	bool is_own;       /* of the session */
+	bool is_inspected; /* whether it is, was found out */
 };
 
 /* The processes of the machine at one moment, in the order of their numbers. */
 struct live_processes {
 	struct live_process *items;
-	size_t count;
-	uint32_t newest;   /* the number that the kernel had given last; 0: not known */
-	uint64_t taken_ns; /* boottime */
+	size_t count, capacity; /* items there, and for which there is room */
+	uint32_t newest;        /* the number that the kernel had given last; 0: not known */
+	uint64_t taken_ns;      /* boottime: when it was begun to inspect all */
+	uint64_t took_ns;       /* to inspect them */
 	pid_t leave_out;
 };
 
@@ -33,8 +35,8 @@ struct live_processes {
 void live_processes_list(const struct session *session, pid_t leave_out,
 			 struct live_processes *list);
 
-/* live_processes_renew(): the same, for who asks for file after file: a list that was taken a moment ago stays where the
- * kernel says that no process has begun since. */
+/* live_processes_renew(): the same, for who asks for file after file: of a list that was taken a moment ago the processes
+ * stay, and those are added that began since, as the kernel's numbers tell.  One that has ended may still be there. */
 void live_processes_renew(const struct session *session, pid_t leave_out,
 			  struct live_processes *list);
 

@@ -89,6 +89,25 @@ Test(live_processes, a_list_stays_while_no_process_begins)
 	cr_assert_lt(taken, TURNS / 2);
 }
 
+/* Of a list that was taken a moment ago a process that begins is added, and the others are not inspected again. */
+Test(live_processes, one_that_begins_is_added)
+{
+	enum { TURNS = 200, OTHERS = 12345 };
+	int kept = 0;
+
+	if (access("/proc/sys/kernel/ns_last_pid", R_OK) < 0)
+		cr_skip_test("the kernel does not say which number it gave last");
+	for (int i = 0; i < TURNS && !kept; i++) {
+		live_processes_list(&session, 0, &list);
+		list.items[0].parent = OTHERS;
+		pid_t child = start_holder();
+		cr_assert_eq(writer(), (uint32_t)child);
+		kept += list.items[0].parent == OTHERS; /* else it took longer than a moment */
+		stop_holder(child);
+	}
+	cr_assert(kept);
+}
+
 Test(live_processes, a_list_without_other_children_is_another)
 {
 	pid_t child = start_holder();
