@@ -49,7 +49,8 @@ struct signal_request {
 
 /* ---- the command's process, until it is the command ---- */
 
-static void send_ready(int socket, const struct ready *ready, int listener)
+/* False: the supervisor is not told. */
+static bool send_ready(int socket, const struct ready *ready, int listener)
 {
 	struct iovec bytes = { (void *)(uintptr_t)ready, sizeof(*ready) };
 	union {
@@ -66,7 +67,7 @@ static void send_ready(int socket, const struct ready *ready, int listener)
 		control.header.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.header), &listener, sizeof(int));
 	}
-	(void)sendmsg(socket, &message, MSG_NOSIGNAL);
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(*ready);
 }
 
 /* Without an exit that would be trapped and, where no supervisor answers, wait. */
@@ -88,8 +89,8 @@ _Noreturn static void run_command(const struct supervised_start *start, uint64_t
 	int listener = filter_install(mark, start->is_strict, &ready.no_new_privs);
 	if (listener < 0)
 		ready.error = listener;
-	send_ready(socket, &ready, listener);
-	if (listener < 0 || read(socket, &go, 1) != 1) {
+	bool is_told = send_ready(socket, &ready, listener);
+	if (listener < 0 || !is_told || read(socket, &go, 1) != 1) {
 		process_withdraw(start->segment, ready.process);
 		vanish();
 	}
@@ -135,6 +136,15 @@ static void report(const struct teller *teller, const struct wire *wire)
 	/* The supervisor is gone: nothing to report. */
 	if (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
 	    getppid() == teller->to)
+		(void)kill(teller->to, SIGCHLD);
+}
+
+/* Without this message `seen run` would start the command once more. */
+static void report_start(const struct teller *teller, const struct wire *wire)
+{
+	while (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		(void)poll(NULL, 0, 1);
+	if (getppid() == teller->to)
 		(void)kill(teller->to, SIGCHLD);
 }
 
@@ -273,7 +283,7 @@ _Noreturn static void serve_or_fail(int error, struct supervisor *supervisor, st
 	if (!error && (signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
 		wire = (struct wire){ .kind = MESSAGE_FAILED, .value = -errno };
 	if (wire.kind == MESSAGE_STARTED) {
-		report(teller, &wire);
+		report_start(teller, &wire);
 		if (go >= 0) {
 			(void)send(go, "", 1, MSG_NOSIGNAL);
 			(void)close(go);

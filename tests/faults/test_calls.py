@@ -9,9 +9,7 @@ import random
 import subprocess
 import unittest
 
-from driver import NOTICE
-from failing import BEFORE, COMMANDS, SHORT, Failing, call_names
-from undoing import difference
+from failing import COMMANDS, SHORT, Failing, call_names
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 FAULTS = int(os.environ.get("SEEN_FAULTS") or (600 if LONG else 4))
@@ -135,29 +133,24 @@ class Calls(Failing):
             self.assertEqual(who, "program", (about, done))
             self.assertTrue(done.returncode in OWN_STATUSES and done.stderr, (about, done))
             return "refused"
-        self.assertEqual(difference(bare[2], found), [], (about, done.stderr))
-        self.assertEqual(len(got), len(bare[1]), about)
-        for at, (one, wanted) in enumerate(zip(got, bare[1])):
-            if at != 1 or not one.startswith(NOTICE):
-                self.assertEqual(one, wanted, (about, COMMANDS[at], done.stderr))
+        self.check_as_bare(about, bare, (done, got, found))
         if done.returncode != 0:
             self.assertTrue(who == "program" and done.returncode in OWN_STATUSES and done.stderr, (about, done))
-        left = self.there()
-        undone = self.seen("undo", "--all", "--session", "s")
-        there = self.there()
-        if undone.returncode == 0:
-            self.assertEqual(there, BEFORE, (about, undone, done.stderr))
-            return "undone"
-        self.assertTrue(0 < undone.returncode < 125 and (undone.stderr or undone.stdout), (about, undone))
-        self.assertEqual([name for name, content in there.items() if content not in (BEFORE.get(name), left.get(name))], [], (about, undone))
-        self.assertLessEqual(BEFORE.keys() & left.keys(), there.keys(), (about, undone))
-        return "not undone, and said"
+        return self.check_undone(about, done)
 
     def test_interrupted_answers(self):
         """A stop of the supervisor interrupts what it tells the kernel: the program that waits for it is answered all the same."""
         plan = [word for number in range(200, 216) for word in ("program", self.numbers["ioctl"], number, errno.EINTR)]
         done, got, _ = self.play("supervise", *plan)
         self.assertEqual((done.returncode, len(got or ()), self.failed()), (0, len(COMMANDS), 16), done)
+
+    def test_start_untold(self):
+        """A message about the start that cannot be sent: the command is started, and once."""
+        bare = self.play(None)
+        for via, call in (("supervise", "sendmsg"), ("both", "sendto"), ("auto", "sendto")):
+            played = self.play(via, "program", self.numbers[call], 1, errno.ENOBUFS)
+            self.assertEqual(self.failed(), 1, (via, call))
+            self.check_as_bare((via, call), bare, played)
 
     def test_calls(self):
         bare, by_way, results = self.play(None), {}, {}
