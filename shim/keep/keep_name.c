@@ -202,8 +202,13 @@ static void find(const struct keeper *keeper, const struct call_name *name, enum
 	/* the kernel reads the path first: where that is not there, nor is a file */
 	struct call_name plain;
 	int error = find_state(name, &plain, &ret_name->state);
-	if (error < 0 && error != -ENOENT)
+	if (error < 0 && error != -ENOENT) {
+		/* by others than these the call itself need not fail */
+		if (error != -ENOTDIR && error != -EACCES && error != -ELOOP &&
+		    error != -ENAMETOOLONG && error != -EBADF && error != -EFAULT)
+			segment_count(keeper->segment, COUNTER_lost_undo, 1);
 		return;
+	}
 	ret_name->is_there = error == 0;
 	if (wanted == WANTED_CONTENT && ret_name->is_there && !S_ISREG(ret_name->state.mode))
 		return;

@@ -1,7 +1,7 @@
 """Kernels without a call that seen makes, simulated by a filter (programs/helpers/below_kernel.c): each program does what it does there without
 seen, no output but the agent's has a notice, what undo does not bring back it says.
 
-Short form: a kernel that has none of them, one that has what a supervisor needs, by each error, and one without inotify.  Long form: each feature by itself, too, by
+Short form: a kernel that has none of them, one that has what a supervisor needs, by each error, one without inotify, and one whose statx has no memory.  Long form: each feature by itself, too, by
 each mechanism.
 """
 import base64
@@ -101,7 +101,7 @@ class Kernels(Case):
         self.answered = self.left = plays = 0
         kernels = [(error, *(one for one in FEATURES if (error, one) != NOT_SO and one not in without))
                    for error in ERRORS for without in ((), SUPERVISED + FOLLOWED_BY)]
-        kernels.append(("ENOSYS", "inotify"))
+        kernels += [("ENOSYS", "inotify"), ("ENOMEM", "statx")]
         if LONG:
             kernels += [(error, feature) for feature in FEATURES for error in ERRORS if (error, feature) != NOT_SO]
         for below in kernels:

@@ -64,7 +64,9 @@ int pack_state_read(int directory, const char *path, int flags, struct pack_stat
 		state_of(&now, ret_state);
 		return 0;
 	}
-	if (error != -ENOSYS && error != -EPERM)
+	/* A name that is not there, or out of reach; else the kernel has no such call, or no memory for it. */
+	if (error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ELOOP ||
+	    error == -ENAMETOOLONG)
 		return error;
 	error = sys_fstatat(directory, path, &without, flags);
 	if (error == 0)

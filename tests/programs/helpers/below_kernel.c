@@ -1,6 +1,6 @@
 /*
  * below_kernel ERRNO FEATURE... -- PROGRAM ...: becomes PROGRAM below a filter that fails the calls of each feature with that error: ENOSYS, as
- * a kernel that is older does, or EPERM, as an old Docker does for calls that it does not know.
+ * a kernel that is older does, EPERM, as an old Docker does for calls that it does not know, or ENOMEM, as one that has no memory for it.
  *
  * A feature that is a flag or a command of an older call fails with EINVAL, as in a kernel that does not know it: ERRNO is not asked.  --list:
  * prints their names.
@@ -117,7 +117,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	CHECK(argc > 3);
-	int error = strcmp(argv[1], "EPERM") == 0 ? EPERM : ENOSYS;
+	int error = strcmp(argv[1], "EPERM") == 0    ? EPERM
+		    : strcmp(argv[1], "ENOMEM") == 0 ? ENOMEM
+						     : ENOSYS;
 	load(offsetof(struct seccomp_data, nr));
 	for (; at < argc && strcmp(argv[at], "--") != 0; at++)
 		CHECK(fail_feature(argv[at], error));
