@@ -25,6 +25,8 @@ behaviour.attest|behaviour.session_words openssl openssh-client
 behaviour.requests_search ripgrep ugrep
 behaviour.report_sums cmark-gfm
 behaviour.consumers curl python3-yaml
+faults.neighbours libjemalloc2 libeatmydata1 libfaketime tsocks
+faults.soak gnuplot-nox
 behaviour.suites binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
 view_packages_long="
 behaviour.suites_long binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip libpython3-testsuite bat

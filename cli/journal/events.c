@@ -35,6 +35,9 @@ struct events {
 	uint64_t at;
 	uint64_t end; /* without follow: where it was when it was opened */
 	struct events_counts counts;
+	/* what events_undone_since() found last, of records from one place to another */
+	uint64_t undone_from, undone_to;
+	uint64_t undone_since_ns;
 	struct event_texts texts;
 	struct event_processes processes;
 	struct event_places places;
@@ -391,22 +394,30 @@ uint64_t events_undone_since(struct events *events)
 	struct journal_entry entry;
 	uint64_t at = events->at;
 
+	if (at >= events->undone_from && at < events->undone_to)
+		return events->undone_since_ns;
+	events->undone_from = at;
+	events->undone_to = at;
 	for (int i = 0; i < BEHIND_UNDONE_MAX; i++) {
-		switch (journal_reader_next(&events->journal, &at, &entry)) {
+		uint64_t next = at;
+		switch (journal_reader_next(&events->journal, &next, &entry)) {
 		case JOURNAL_FOUND_END:
 			return 0;
 		case JOURNAL_FOUND_UNDONE:
-			at = journal_reader_behind_undone(&events->journal, at);
+			next = journal_reader_behind_undone(&events->journal, at);
 			break;
 		case JOURNAL_FOUND_RECORD:
-			if (entry.record.time_realtime_ns)
-				return entry.record.time_realtime_ns;
-			break;
+			if (!entry.record.time_realtime_ns)
+				break;
+			events->undone_to = at;
+			return events->undone_since_ns = entry.record.time_realtime_ns;
 		case JOURNAL_FOUND_DAMAGED:
 			break;
 		}
+		at = next;
 	}
-	return 0;
+	events->undone_to = at;
+	return events->undone_since_ns = 0;
 }
 
 const struct journal_header *events_header(const struct events *events)

@@ -49,7 +49,7 @@ struct signal_request {
 
 /* ---- the command's process, until it is the command ---- */
 
-/* False: the supervisor is not told. */
+/* False: it was not sent. */
 static bool send_ready(int socket, const struct ready *ready, int listener)
 {
 	struct iovec bytes = { (void *)(uintptr_t)ready, sizeof(*ready) };
@@ -89,8 +89,8 @@ _Noreturn static void run_command(const struct supervised_start *start, uint64_t
 	int listener = filter_install(mark, start->is_strict, &ready.no_new_privs);
 	if (listener < 0)
 		ready.error = listener;
-	bool is_told = send_ready(socket, &ready, listener);
-	if (listener < 0 || !is_told || read(socket, &go, 1) != 1) {
+	bool is_sent = send_ready(socket, &ready, listener);
+	if (listener < 0 || !is_sent || read(socket, &go, 1) != 1) {
 		process_withdraw(start->segment, ready.process);
 		vanish();
 	}

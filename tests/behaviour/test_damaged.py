@@ -1,7 +1,9 @@
 """A session's files that are damaged or cut short: the program says so, and no command of a run ends with it."""
 import os
 import pathlib
+import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -9,6 +11,7 @@ import unittest
 from driver import DEADLINE, SEEN, Case, Terminal
 
 INCOMPLETE, BAD_SESSION = 16, 4
+UNIT_BYTES, NEXT_AT = 64, 128  # of a journal; where its head has its end (struct journal_header)
 
 
 class Base(Case):
@@ -34,6 +37,22 @@ class Damaged(Base):
         done = self.seen("run", "--session", "s", "--", "echo", "ran", code=0)
         self.assertEqual((done.stdout, done.stderr),
                          (b"ran\n", b"seen: no journal: this session has none; what is accessed is not recorded\n"))
+
+    @unittest.skipUnless(shutil.which("strace"), "no strace")
+    def test_a_journal_whose_end_is_far_behind_its_records(self):
+        """Nothing but undone records, thousands of them: each is read a few times, not as often as there are others."""
+        self.agent("cat f")
+        with open(self.journal, "r+b") as file:
+            allocated = os.fstat(file.fileno()).st_size // UNIT_BYTES + 3000
+            file.truncate(allocated * UNIT_BYTES)
+            file.seek(NEXT_AT)
+            file.write(struct.pack("<Q56xQ", allocated, allocated))
+        calls = self.top / "calls"
+        done = subprocess.run(["strace", "-f", "-o", calls, "-e", "trace=pread64", SEEN, "export", "--session", "s", "--format", "jsonl"], cwd=self.work, env=self.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE, check=False)
+        self.assertTrue(0 <= done.returncode < 125, done)
+        self.assertGreater(len(calls.read_text().splitlines()), 3000)
+        self.assertLess(len(calls.read_text().splitlines()), 20 * allocated)
 
     def test_the_journal_is_cut_while_it_is_followed(self):
         self.agent("cat f")

@@ -144,7 +144,7 @@ class Calls(Failing):
         done, got, _ = self.play("supervise", *plan)
         self.assertEqual((done.returncode, len(got or ()), self.failed()), (0, len(COMMANDS), 16), done)
 
-    def test_start_untold(self):
+    def test_start_unsent(self):
         """A message about the start that cannot be sent: the command is started, and once."""
         bare = self.play(None)
         for via, call in (("supervise", "sendmsg"), ("both", "sendto"), ("auto", "sendto")):

@@ -5,77 +5,21 @@ sanitizers, say).
 """
 import os
 import pathlib
-import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import unittest
 
 import deaths
-from harness import LONG, NOTICE, SEEN, Session, wait_until
+from harness import LONG
+from sealed import PATIENCE_S, SEED, WAYS, SealedTest, descendants
 
 KILLS = int(os.environ.get("SEEN_KILLS") or (2000 if LONG else 8))
 RUNS = int(os.environ.get("SEEN_RUNS") or (200 if LONG else 2))
-SEED = int(os.environ.get("SEEN_SEED") or 20261127)
-READER = os.environ.get("SEEN_READER") or SEEN
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(deaths.__file__)), "deaths.py")
-WAYS = ("both", "supervise", "auto", "preload")
-COMMANDS = 12  # of an agent
 MAPPED = ("segment", "journal")  # cut short they end the programs that map them (docs/limits.md)
-HOOK_INPUT = b'{"session_id":"x","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"f0"},"cwd":"."}'
 
 
-def descendants(pid):
-    found = []
-    try:
-        for child in pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split():
-            found += [int(child), *descendants(int(child))]
-    except OSError:
-        pass
-    return found
-
-
-class Deaths(unittest.TestCase):
-    def setUp(self):
-        self.session = Session()
-        self.addCleanup(self.session.close)
-        self.random = random.Random(SEED)
-        self.pool = os.path.join(self.session.directory, "pool")
-        self.report = os.path.join(self.session.directory, "report")
-        os.mkdir(self.pool)
-        for i in range(deaths.POOL):
-            pathlib.Path(self.pool, str(i)).write_bytes(deaths.sealed(i))
-        self.fill()
-
-    def fill(self):
-        for i in range(deaths.FILES):
-            self.session.write("f%d" % i, deaths.sealed(1000 + i))
-
-    def start(self, via):
-        return subprocess.Popen([SEEN, "run", "--quiet", "--via", via, "--session", "test", "--agent", "deaths.py", "--", sys.executable, SCRIPT,
-                                 str(self.random.randrange(1 << 30)), str(COMMANDS), self.pool, NOTICE.decode(), self.report],
-                                cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
-
-    def call(self, words, **more):
-        return subprocess.run(words, cwd=self.session.workspace, env=self.session.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False,
-                              **({"input": b""} | more))
-
-    def other(self):
-        """A command of seen beside the run, to be killed too."""
-        words = self.random.choice((("undo", "--all"), ("redo",), ("status",), ("report",), ("answer", "hook", "claude"), ("gc",), ("story",)))
-        more = () if words[0] in ("answer", "gc") else ("--session", "test")
-        process = subprocess.Popen([SEEN, *words, *more], cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        try:
-            process.stdin.write(HOOK_INPUT)
-            process.stdin.close()
-        except BrokenPipeError:
-            pass
-        return process
-
+class Deaths(SealedTest):
     def kill_some(self, root, count):
         """kill -9 of processes below a run, of the run's helpers, and of commands beside it.  Returns how many were."""
         killed, beside = 0, []
@@ -99,36 +43,8 @@ class Deaths(unittest.TestCase):
             except ProcessLookupError:
                 pass
         for one in beside:
-            self.assertFalse(deaths.died_by_fault(one.wait(60)), one.args)
+            self.assertFalse(deaths.died_by_fault(one.wait(PATIENCE_S)), one.args)
         return killed
-
-    def finish(self, root):
-        """Waits until nothing of a run lives."""
-        held = []  # a PID is another process's soon
-        for pid in descendants(root.pid) if root.returncode is None else ():
-            try:
-                held.append(os.pidfd_open(pid))
-            except ProcessLookupError:
-                pass
-        root.wait(60)
-        for process in held:
-            try:
-                signal.pidfd_send_signal(process, signal.SIGKILL)  # what had lost its run
-            except ProcessLookupError:
-                pass
-            os.close(process)
-        self.assertFalse(deaths.died_by_fault(root.returncode), root.returncode)
-        wait_until(lambda: not self.session.helpers())
-
-    def check(self, about):
-        """Nothing torn in the workspace, no reader that crashes, and an undo that brings back whole contents alone."""
-        wrong = pathlib.Path(self.report).read_text() if os.path.exists(self.report) else ""
-        self.assertEqual((wrong, deaths.read_all(READER, self.call, ("--session", "test"))), ("", []), about)
-        self.assertEqual(deaths.torn_files(self.session.workspace), [], about)
-        for words in (("undo", "--continue"), ("undo", "--all"), ("redo",)):
-            done = self.call([SEEN, *words, "--session", "test"])
-            self.assertTrue(0 <= done.returncode < 125 and not deaths.died_by_fault(done.returncode), (about, words, done))
-            self.assertEqual(deaths.torn_files(self.session.workspace), [], (about, words, done))
 
     def test_killed(self):
         kills = runs = 0

@@ -1,4 +1,6 @@
 """What tests of deaths share: files whose content proves itself, an agent that works on them, and the readers of a session."""
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -10,7 +12,7 @@ import sys
 import zlib
 
 FILES, DIRECTORIES, POOL = 5, 2, 40
-NAMES = re.compile(r"(?:f\d|d\d|copy|\.)$")
+NAMES = re.compile(r"(?:f\d|d\d|a\d|shared|copy|\.|\.\w+(?:\.\w+)?)$")  # seen's own commands look for hidden files
 # What ends a program by a fault of its own; the test itself kills by SIGKILL.
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGSYS, signal.SIGTRAP}
 READERS = (("status",), ("status", "--json"), ("files", "--json"), ("changed",), ("edited",), ("check", "f0"), ("context", "f0"), ("versions",), ("versions", "f0"), ("story",),
@@ -46,36 +48,61 @@ def torn_files(root):
     return found
 
 
-def command(chance, pool):
+COMMANDS = ("cat {a}", "cat {a}", "cat {a}", "cat {a} > copy; rm copy", "cat {new} > {a}", "cp {new} {a}", "cat {new} > copy; mv copy {a}", "mv {a} {b}", "rm -f {a}", "mkdir -p {d}; mv {a} {d}",
+            "rm -rf {d}", "ln -f {a} {b}", "sed -n 1,3p {a}", "cat {a} {b} > /dev/null", "cat {a} | cat")
+# Of several agents in one workspace: a file of all, and what makes an agent forget.
+AMONG_OTHERS = ("cat ../shared/{a}", "cat ../shared/{a}", "cp {new} copy; mv copy ../shared/{a}", "mv ../shared/{a} ../shared/{b}", "rm -f ../shared/{a}", "{forget}")
+
+
+def command(chance, pool, commands=COMMANDS, **more):
     """One that an agent may run on its files."""
     names = {"a": "f%d" % chance.randrange(FILES), "b": "f%d" % chance.randrange(FILES), "d": "d%d" % chance.randrange(DIRECTORIES),
              "new": "%s/%d" % (pool, chance.randrange(POOL))}
-    return chance.choice(("cat {a}", "cat {a}", "cat {a}", "cat {a} > copy; rm copy", "cat {new} > {a}", "cp {new} {a}", "cat {new} > copy; mv copy {a}", "mv {a} {b}", "rm -f {a}",
-                          "mkdir -p {d}; mv {a} {d}", "rm -rf {d}", "ln -f {a} {b}", "sed -n 1,3p {a}", "cat {a} {b} > /dev/null", "cat {a} | cat")).format(**names)
+    return chance.choice(commands).format(**names, **more)
 
 
-def agent(seed, count, pool, notice, report):
-    """The agent itself: runs commands, and writes a line for each thing that must not be."""
+@contextlib.contextmanager
+def held(directory, how):
+    """What is done below LOCK_SH is not done below LOCK_EX, which is waited for by no more of them."""
+    with open(os.path.join(directory, "gate"), "w") as gate, open(os.path.join(directory, "lock"), "w") as lock:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(lock, how)
+        if how == fcntl.LOCK_SH:
+            fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+
+
+def agent(seed, count, pool, notice, report, locks="", seen=""):
+    """The agent itself: runs commands, and writes a line for each thing that must not be.  locks: others are in its workspace."""
     chance = random.Random(seed)
-    given, wrong = set(), []
+    given, notices = set(), 0
     for _ in range(count):
-        words = command(chance, pool)
-        done = subprocess.run(["bash", "-c", words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        if died_by_fault(done.returncode):
-            wrong.append("%s: ended with %d" % (words, done.returncode))
-        verb, _, name = words.partition(" ")
-        if verb != "cat" or not re.fullmatch(r"f\d", name):
-            if notice in done.stdout:
-                wrong.append("%s: a notice" % words)
-            continue
-        if done.stdout.startswith(notice):
-            with open(name, "rb") as file:
-                if file.read() not in given:  # by whichever name
-                    wrong.append("%s: a notice, and it was never given" % words)
-        elif done.stdout and is_whole(done.stdout):
-            given.add(done.stdout)
-    with open(report, "a") as file:
-        file.write("".join(line + "\n" for line in wrong))
+        wrong = []
+        with held(locks, fcntl.LOCK_SH) if locks else contextlib.nullcontext():
+            words = command(chance, pool, COMMANDS + AMONG_OTHERS, forget=seen + " forget --all") if locks else command(chance, pool)
+            done = subprocess.run(["bash", "-c", words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+            if died_by_fault(done.returncode):
+                wrong.append("%s: ended with %d" % (words, done.returncode))
+            verb, _, name = words.partition(" ")
+            if verb == seen:
+                given.clear()
+            elif verb != "cat" or not re.fullmatch(r"(\.\./shared/)?f\d", name):
+                if notice in done.stdout:
+                    wrong.append("%s: a notice" % words)
+            elif done.stdout.startswith(notice):
+                notices += 1
+                if "/" not in name:  # else it may be another one by now
+                    with open(name, "rb") as file:
+                        if file.read() not in given:  # by whichever name
+                            wrong.append("%s: a notice, and it was never given" % words)
+                elif not given:
+                    wrong.append("%s: a notice, and nothing was ever given" % words)
+            elif done.stdout and is_whole(done.stdout):
+                given.add(done.stdout)
+        if wrong or notices:
+            with open(report, "a") as file:
+                file.write("".join(line + "\n" for line in wrong) + "notice\n" * (notices if locks else 0))
+            notices = 0
 
 
 def read_all(seen, run, words_before=()):
@@ -104,5 +131,5 @@ def unreal_events(printed):
     return wrong[:3]
 
 
-if __name__ == "__main__":  # deaths.py SEED COUNT POOL NOTICE REPORT
-    agent(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4].encode(), sys.argv[5])
+if __name__ == "__main__":  # deaths.py SEED COUNT POOL NOTICE REPORT [LOCKS SEEN]
+    agent(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4].encode(), *sys.argv[5:])

@@ -76,7 +76,7 @@ class Failing(Case):
                 self.assertEqual(one, wanted, (about, self.commands[at], done.stderr))
 
     def check_undone(self, about, run):
-        """All is as it was before the run, or what is left is told, and nothing lost.  Returns which."""
+        """All is as it was before the run, or what is left is reported, and nothing lost.  Returns which."""
         left = self.there()
         undone = self.seen("undo", "--all", "--session", "s")
         there = self.there()
