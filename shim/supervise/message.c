@@ -17,7 +17,15 @@
 enum { STDERR = 2 };
 static const char OWN[] = "seen: "; /* begins each line */
 
-/* Is there a stream that the process's agent reads? */
+/* Else what the process writes next would go over the line. */
+static bool appends(struct subject subject)
+{
+	int flags = subject_flags(subject, STDERR);
+
+	return flags >= 0 && (flags & O_APPEND);
+}
+
+/* Is there a stream that the process's agent reads?  A file is one where it is the capture, too. */
 static bool message_may_print(const struct supervision *supervision, const struct target *target,
 			      struct stat *ret_stat)
 {
@@ -25,7 +33,7 @@ static bool message_may_print(const struct supervision *supervision, const struc
 
 	return context->role != ROLE_AGENT &&
 	       subject_stat(target->request.subject, STDERR, ret_stat) == 0 &&
-	       !S_ISREG(ret_stat->st_mode) &&
+	       (!S_ISREG(ret_stat->st_mode) || appends(target->request.subject)) &&
 	       capture_is_errors(supervision->segment, context, ret_stat);
 }
 
@@ -44,7 +52,7 @@ static bool write_line(const struct target *target, const struct stat *stream, c
 		fd = (int)sys_call3(SYS_pidfd_getfd, target->descriptor, STDERR, 0);
 	} else {
 		subject_path(target->request.subject, STDERR, name);
-		fd = sys_open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
+		fd = sys_open(name, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
 	}
 	if (fd < 0)
 		return false;

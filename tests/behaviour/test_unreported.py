@@ -106,6 +106,19 @@ class NextOutput(Case):
         self.assertEqual(self.names(self.errors("ls")), ["f"])
 
 
+class Spool(Case):
+    spools = True
+
+    def test_spool(self):
+        """A spool file is such an output, too: of what was overwritten before, and by the command itself.  Nothing in it is written over."""
+        self.overwrite("f")
+        self.assertEqual(self.agent.shell("cat g", "spool:" + os.path.join(self.session.spool, "1")), lines("g"))
+        self.session.write("g", lines("theirs"))
+        reported = self.agent.shell("echo one; echo mine > g; echo two", "spool:" + os.path.join(self.session.spool, "2"), merged=True).decode()
+        self.assertEqual(self.names(reported), ["f", "g"], reported)
+        self.assertEqual([line for line in reported.splitlines() if WARNING not in line], ["one", "two"], reported)
+
+
 @short_form_by("preload", "supervise")
 class Nowhere(Case):
     """Where the agent does not read it nothing is printed, and it goes on waiting."""
