@@ -174,7 +174,7 @@ class Answered(Play):
         return [*calls, *super().script()]
 
     def _run(self, command):
-        self.ask_seen("hooks", "install", self.agent.name)
+        self.install_hooks()
         if self.prepare:
             self.prepare(self)
         super()._run(command)

@@ -81,7 +81,7 @@ class Conversations(Play):
                 "LANG": "C.UTF-8", "NO_COLOR": "1", "TMPDIR": self._sub("tmp"), "XDG_CONFIG_HOME": f"{home}/.config", "XDG_CACHE_HOME": f"{home}/.cache",
                 "XDG_DATA_HOME": f"{home}/.local/share", "XDG_STATE_HOME": f"{home}/.local/state", "XDG_RUNTIME_DIR": self._sub("run"),
                 **self.agent.configure(home, self.workspace, server.url)}
-            self.ask_seen("hooks", "install", self.agent.name)
+            self.install_hooks()
             with open(f"{self.directory}/stdout", "wb") as out, open(f"{self.directory}/stderr", "wb") as err:
                 process = subprocess.Popen([*self.wrapper, command_path(self.spec), "serve", "--port", "0"], cwd=self.workspace, env=self.environment,
                                            stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)

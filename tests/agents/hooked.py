@@ -160,7 +160,7 @@ class Hooked(Play):
                 "XDG_DATA_HOME": f"{home}/.local/share", "XDG_STATE_HOME": f"{home}/.local/state",
                 "XDG_RUNTIME_DIR": self._sub("run"), **self.agent.configure(home, self.workspace, server.url)}
             if self.hooks:
-                self.ask_seen("hooks", "install", self.agent.name)
+                self.install_hooks()
             self._talk()
         self.ask_seen("status", "--json", "--session", self.session)
 

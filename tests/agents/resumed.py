@@ -74,7 +74,7 @@ class Resumed(Play):
                 "LANG": "C.UTF-8", "NO_COLOR": "1", "TMPDIR": self._sub("tmp"), "XDG_CONFIG_HOME": f"{home}/.config", "XDG_CACHE_HOME": f"{home}/.cache",
                 "XDG_DATA_HOME": f"{home}/.local/share", "XDG_STATE_HOME": f"{home}/.local/state", "XDG_RUNTIME_DIR": self._sub("run"),
                 **self.agent.configure(home, self.workspace, server.url)}
-            self.ask_seen("hooks", "install", self.agent.name)
+            self.install_hooks()
             for number, script in enumerate(scripts):
                 server.script = script
                 words = self.agent.arguments(PROMPT) if number == 0 else self.agent.resume(GO_ON, home)

@@ -321,6 +321,11 @@ class Play:
             file.write(done.stdout)
         return done.stdout.decode()
 
+    def install_hooks(self):
+        """Of the agent.  Raises where that fails: a play without them says nothing of them."""
+        subprocess.run([SEEN, "hooks", "install", self.agent.name], cwd=self.workspace, env=self.environment, stdin=subprocess.DEVNULL,
+                       capture_output=True, timeout=RUN_LIMIT_S, check=True)
+
     def said_last_word(self):
         with open(f"{self.directory}/stdout", "rb") as file:
             return LAST_WORD.argument.encode() in file.read()
