@@ -44,6 +44,10 @@ class Coverage(unittest.TestCase):
             self.skipTest("no gcov")
         if not (BUILD / "compile_commands.json").exists() or not shutil.which("ninja") or not os.access(BUILD, os.W_OK):
             self.skipTest("the build has no commands to compile by, or is another user's")
+        if not (BUILD / "tests/unit/test_guard").exists():
+            self.skipTest("no unit tests in that build")
+        if "-fsanitize" in (BUILD / "compile_commands.json").read_text():
+            self.skipTest("a sanitizer has counters of its own in the same memory")
         if "gcc" not in os.path.basename(os.path.realpath(shutil.which("cc"))):
             self.skipTest("cc is not gcc")
         place = BUILD / "faults" / ("coverage.%d" % os.getpid())

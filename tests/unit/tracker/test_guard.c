@@ -284,7 +284,6 @@ Test(guard, stale_beside_what_is_not_observed)
 	} PROCESSES[] = {
 		{ self, PROCESS_ATTACHED, 0, 0, false },
 		{ self, PROCESS_EXITED, 0, CONTEXT_PARTIAL, false },
-		{ self, PROCESS_ANNOUNCED, 0, 0, false }, /* it may attach yet */
 		{ 0, PROCESS_ANNOUNCED, long_ns, 0, false },
 		{ gone, PROCESS_ANNOUNCED, long_ns, 0, false },
 		{ gone, PROCESS_ATTACHED, 0, CONTEXT_PARTIAL, false },
@@ -305,6 +304,23 @@ Test(guard, stale_beside_what_is_not_observed)
 	struct guard_answer answer = check("f", GUARD_REPLACES);
 	ASSERT_ANSWER(answer, GUARD_STALE, GUARD_WARN, 0);
 	cr_assert(answer.degraded);
+}
+
+/* One that has just been started may attach yet: but where this process was stopped for half a second, it is asked again. */
+Test(guard, lives_and_may_attach_yet)
+{
+	struct process_slot *slot, copy;
+	bool is_unobserved = true;
+
+	for (uint64_t i = 0; is_unobserved && i < 60; i++) {
+		(void)add_process((uint32_t)getpid(), PROCESS_ANNOUNCED, 0, 0, &context);
+		is_unobserved = guard_lives_unobserved(&world.segment);
+		slot = segment_slot(&world.segment, TABLE_PROCESSES, i);
+		must(slot_acquire(slot, &copy, PROCESS_CHECKED_BYTES));
+		copy.state = PROCESS_EXITED;
+		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+	}
+	cr_assert(!is_unobserved);
 }
 
 Test(guard, lives_partly_observed)
@@ -369,6 +385,7 @@ Test(guard, read_in_its_process_is_not_read)
 	struct version version;
 
 	world.settings->guard_read_before_write = GUARD_READ_BEFORE_WRITE_DENY;
+	world.settings->notice_burst_ms = 3600000;
 	world_fill(&world, "f", 100, 1);
 	record_file("f");
 	version = version_now("f");

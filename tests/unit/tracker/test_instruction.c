@@ -406,3 +406,83 @@ Test(instruction, invalidated_by_path)
 	cr_expect(!instruction_is_given(&world.segment, &moment, file.st_dev, file.st_ino, &VERSION,
 					BYTES(LIMIT)));
 }
+
+/* ---- what does not fit, and what is another's ---- */
+
+Test(instruction, places_that_do_not_fit)
+{
+	const char *path = world_path(&world, "a/b");
+	char place[SEGMENT_PATH_BYTES];
+	size_t root = strlen(world.workspace);
+
+	for (size_t capacity = 0; capacity < root + 20; capacity++) {
+		struct instruction_walk walk;
+		instruction_walk_init(&world.segment, path, true, false, &walk);
+		while (instruction_walk_next(&world.segment, &walk, place, capacity))
+			cr_assert_lt(strlen(place), capacity);
+	}
+}
+
+Test(instruction, headers_that_do_not_fit)
+{
+	const char *path = world_path(&world, "a/AGENTS.md");
+	char text[100];
+	int length = instruction_header(&world.segment, path, text, sizeof(text));
+
+	cr_assert_eq((size_t)length, strlen(text));
+	for (size_t capacity = 0; capacity <= (size_t)length; capacity++)
+		cr_assert_eq(instruction_header(&world.segment, path, text, capacity),
+			     -ENAMETOOLONG);
+}
+
+/* A name behind no slash is no file's of the workspace; one that only ends alike is another. */
+Test(instruction, named_files)
+{
+	cr_assert(instruction_is_named(&world.segment, world_path(&world, "AGENTS.md")));
+	cr_assert(!instruction_is_named(&world.segment, world_path(&world, "xAGENTS.md")));
+	cr_assert(!instruction_is_named(&world.segment, world_path(&world, "AGENTS.mdx")));
+	cr_assert(!instruction_is_named(&world.segment, "AGENTS.md"));
+	cr_assert(!instruction_is_named(&world.segment, "/elsewhere/AGENTS.md"));
+}
+
+/* Each file, version, conversation and scope for itself. */
+Test(instruction, whose)
+{
+	uint64_t other = world_scope(&world, "b");
+	struct moment moment = moment_now(&world.segment, scope, 1, 0, command);
+	struct moment of_other = moment_now(&world.segment, other, 1, 0, command);
+	struct output_limits limits = *BYTES(LIMIT);
+
+#define GIVEN(moment, dev, ino, version) \
+	instruction_is_given(&world.segment, &(moment), dev, ino, &(version), &limits)
+	cr_assert_eq(instruction_record(&world.segment, &moment, 1, 2, &VERSION), 0);
+	cr_assert(GIVEN(moment, 1, 2, VERSION));
+	cr_assert(!GIVEN(moment, 1, 3, VERSION));
+	cr_assert(!GIVEN(moment, 2, 2, VERSION));
+	cr_assert(!GIVEN(moment, 1, 2, OTHER));
+	cr_assert(!GIVEN(of_other, 1, 2, VERSION));
+	/* Given again: counted once; in another epoch: twice. */
+	uint64_t counted = segment_counter(&world.segment, COUNTER_instructions_given);
+	cr_assert_eq(instruction_record(&world.segment, &moment, 1, 2, &VERSION), 0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_instructions_given), counted);
+	moment.session_epoch++;
+	cr_assert(!GIVEN(moment, 1, 2, VERSION));
+	cr_assert_eq(instruction_record(&world.segment, &moment, 1, 2, &VERSION), 0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_instructions_given), counted + 1);
+	moment.scope_epoch++;
+	cr_assert(!GIVEN(moment, 1, 2, VERSION));
+	/* Forgotten by its number on its device, in its scope. */
+	cr_assert_eq(instruction_forget(&world.segment, other, 1, 2), 0);
+	cr_assert_eq(instruction_forget(&world.segment, scope, 2, 2), 0);
+	cr_assert_eq(instruction_forget(&world.segment, scope, 1, 3), 0);
+	cr_assert_eq(instruction_forget(&world.segment, scope, 1, 2), 1);
+	moment.scope_epoch--;
+	cr_assert(!GIVEN(moment, 1, 2, VERSION));
+	/* Without a scope nothing is on record. */
+	moment.scope_id = 0;
+	cr_assert_eq(instruction_record(&world.segment, &moment, 1, 2, &VERSION), -ENOSPC);
+	moment.scope_epoch = 0;
+	cr_assert_eq(instruction_record(&world.segment, &moment, 1, 2, &VERSION), -ENOENT);
+	cr_assert(!GIVEN(moment, 1, 2, VERSION));
+#undef GIVEN
+}

@@ -542,3 +542,58 @@ Test(part, not_received)
 	cr_assert_not(counts(cut));
 	cr_assert(counts(plainly));
 }
+
+static bool has_lines(uint64_t first, uint64_t last)
+{
+	struct moment moment = moment_now(&world.segment, scope,
+					  scope_find(&world.segment, scope)->requests + 1, 0, 0);
+	struct span span = { first, last };
+	struct version version;
+	return line_range_has(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &span, &version);
+}
+
+/* Lines that one request printed side by side are one part, in whichever order; those of others, or with a gap, are their own. */
+Test(part, side_by_side)
+{
+	struct moment moment = next();
+
+	deliver_at(moment, 50, 60);
+	deliver_at(moment, 40, 49); /* before */
+	deliver_at(moment, 42, 45); /* in it */
+	deliver_at(moment, 61, 70); /* behind */
+	cr_assert(has_lines(40, 70));
+	cr_assert_not(has_lines(40, 71));
+	deliver_at(moment, 80, 90); /* with a gap */
+	cr_assert_not(has_lines(70, 80));
+	cr_assert(has_lines(80, 90));
+	moment.command_id = world_command(&world); /* the same request, in another command */
+	deliver_at(moment, 91, 95);
+	cr_assert(has_lines(80, 95));
+}
+
+Test(part, no_such_lines)
+{
+	deliver(1, LINES);
+	cr_assert(has_lines(1, LINES));
+	cr_assert_not(has_lines(0, 5));
+	cr_assert_not(has_lines(6, 5));
+	cr_assert_not(has_lines(1, LINES + 1));
+}
+
+Test(part, since_when)
+{
+	struct moment moment = next();
+
+	cr_assert_eq(line_range_since(&world.segment, KEY, &moment), 0);
+	cr_assert_not(line_range_is_other(&world.segment, KEY, &moment, &VERSION, 0));
+	deliver_at(moment, 1, 10);
+	cr_assert_eq(line_range_since(&world.segment, KEY, &moment), moment.time_ns);
+	cr_assert_not(line_range_is_other(&world.segment, KEY, &moment, &VERSION, 0));
+	cr_assert(line_range_is_other(&world.segment, KEY, &moment, &OTHER, 0));
+	struct moment another = moment;
+	another.scope_epoch++;
+	cr_assert_not(line_range_is_other(&world.segment, KEY, &another, &OTHER, 0));
+	another = moment;
+	another.session_epoch++;
+	cr_assert_not(line_range_is_other(&world.segment, KEY, &another, &OTHER, 0));
+}

@@ -331,3 +331,37 @@ Test(notice, a_file_that_cannot_be_made)
 	cr_assert_eq(fcntl(pipes[1], F_GETFD), -1);
 	must(close(pipes[0]) == 0);
 }
+
+/* An excerpt has no more than fits, and none of what cannot be read. */
+Test(notice, excerpts_that_do_not_fit)
+{
+	struct world world;
+	char text[NOTICE_BYTES_MAX];
+	int pipes[2];
+
+	world_open(&world, "notice.template={excerpt} {nonce}", NULL);
+	write_path(world_path(&world, "f"), "\xe2\x82\xac\x01\x02 and more of it", 21);
+	int fd = open(world_path(&world, "f"), O_RDONLY | O_CLOEXEC);
+	for (size_t capacity = 0; capacity < 100; capacity++) {
+		int length = notice_render(&world.segment, "f", &CONTENT, fd, text, capacity);
+		cr_assert(length < 0 || ((size_t)length < capacity && text[length - 1] == '\n' &&
+					 strlen(text) == (size_t)length));
+	}
+	must(close(fd) == 0 && pipe(pipes) == 0);
+	cr_assert_gt(notice_render(&world.segment, "f", &CONTENT, pipes[0], text, sizeof(text)), 0);
+	cr_assert(strncmp(text, "... [truncated] seen-", 21) == 0, "%s", text);
+	world_close(&world);
+}
+
+Test(notice, commands_that_do_not_fit)
+{
+	char word[] = "word", *words[] = { word, word, word, NULL }, text[64];
+
+	for (size_t capacity = 8; capacity < sizeof(text); capacity++) {
+		memset(text, 'Z', sizeof(text));
+		notice_command(words, text, capacity);
+		cr_assert_lt(strlen(text), capacity);
+		cr_assert(strcmp(text, "word word word") == 0 ||
+			  strcmp(text + strlen(text) - 3, "...") == 0);
+	}
+}
