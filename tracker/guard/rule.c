@@ -57,7 +57,7 @@ static struct place place_of(const struct segment *segment, const char *path)
 		.fold = segment->settings->paths_case_insensitive == PATHS_CASE_INSENSITIVE_YES,
 	};
 	/* of the root itself, path_relative() gives all of it */
-	if (place.is_inside && place.below == path && path[1])
+	if (place.is_inside && place.below == path && path && path[1])
 		place.below = "";
 	return place;
 }
