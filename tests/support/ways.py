@@ -67,7 +67,7 @@ WAYS = [
     ("curl", "`curl file://`", "curl -s file://$PWD/.env", "curl"),
     ("clean", "an environment without the library", "env -i /bin/cat .env"),
     ("loader", "the loader called by name", "env -i $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null | head -1) /bin/cat .env"),
-    ("background", "a daemon (`setsid`)", "setsid sh -c 'cat .env > out' & sleep 0.3; cat out"),
+    ("background", "a daemon (`setsid`)", "setsid sh -c 'cat .env > out; : > ended' & until [ -e ended ]; do sleep 0.05; done; cat out"),
     ("spawn", "a file action of posix_spawn", "$R spawn .env"),
     ("fifo", "through a FIFO", "mkfifo f; cat .env > f & timeout 1 cat f"),
     ("core", "a core dump", "ulimit -c unlimited; sh -c 'read x < .env; kill -SEGV $$'; cat core* 2>/dev/null | tr -d '\\0'"),
