@@ -76,7 +76,7 @@ def build(seen):
     # Lines in parts.
     text = s.files["parts.py"]
     s.shell("first lines", "sed -n 1,20p parts.py", first_lines(text, 20))
-    s.shell("the other lines", "tail -n +21 parts.py", rest_of(text, 21))
+    s.shell("the other lines", "tail -n +21 parts.py; sleep 0.6", rest_of(text, 21))
     s.shell("cat after all lines", "cat parts.py", s.notice("parts.py"))
     text = s.files["missing.py"]
     s.shell("some lines", "head -n 20 missing.py; tail -n +22 missing.py", first_lines(text, 20) + rest_of(text, 22))
@@ -117,7 +117,7 @@ def build(seen):
     s.shell("seen context says nothing more", f"{seen} context sub/two.py 2>/dev/null; echo done", "done\n")
 
     # A conversation is cut, and a hook says so.
-    s.shell("cat before the cut", "cat cut.py", s.real("cut.py"))
+    s.shell("cat before the cut", "cat cut.py; sleep 0.6", s.real("cut.py"))
     s.shell("cat again before the cut", "cat cut.py", s.notice("cut.py"))
     s.shell("the hook", f"{seen} forget --hook PreCompact < /dev/null; echo done", "done\n")
     s.shell("cat after the cut", "cat cut.py", s.real("cut.py"))
