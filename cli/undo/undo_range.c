@@ -196,11 +196,16 @@ static enum tree_selection select_step(const struct tree_record *record, void *d
 	return step_of(ranges, record) == ranges->step ? TREE_SELECTED : TREE_OTHER;
 }
 
+static enum tree_selection select_no_mounts(const struct tree_record *record, void *data)
+{
+	return !record->operation && is_mount_point(data, record) ? TREE_NEUTRAL : TREE_SELECTED;
+}
+
 void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range)
 {
 	const struct tree_records *records = ranges->records;
 	size_t first = 0;
-	bool alone = true;
+	bool alone = true, has_mounts = false;
 
 	while (first < records->count &&
 	       (records->records[first].operation || !is_change(&records->records[first]) ||
@@ -213,16 +218,17 @@ void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_rang
 	ret_range->from_place = records->records[first].place;
 	for (size_t i = first; i < records->count && alone; i++) {
 		const struct tree_record *record = &records->records[i];
-		alone = record->operation
-				? is_within(ranges, head_of(ranges, record->operation),
-					    ret_range->from_place)
-				: !is_change(record) || is_undone_record(ranges, record) ||
-					  (step_of(ranges, record) == step &&
-					   !is_mount_point(ranges, record));
+		bool is_mount = !record->operation && is_mount_point(ranges, record);
+		has_mounts = has_mounts || is_mount;
+		alone = record->operation ? is_within(ranges, head_of(ranges, record->operation),
+						      ret_range->from_place)
+					  : !is_change(record) || is_mount ||
+						    step_of(ranges, record) == step ||
+						    is_undone_record(ranges, record);
 	}
-	if (alone)
+	if (alone && !has_mounts)
 		return; /* what came behind it was taken back: all is meant */
-	ret_range->select = select_step;
+	ret_range->select = alone ? select_no_mounts : select_step;
 	ret_range->data = ranges;
 }
 
