@@ -1,6 +1,7 @@
 /* Hazard: the library resolves libc's functions by itself.  It must find what dlsym(RTLD_NEXT) would have: for each name, with
  * another library behind it that has some of them, and with one whose names are in the other kind of table. */
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 
 #include "check.h"
 
@@ -16,6 +17,10 @@ int main(int argc, char **argv)
 	char compares[4096], counts[4096], value[16384];
 	const char *given = getenv("LD_PRELOAD");
 
+	if (strverscmp(gnu_get_libc_version(), "2.34") < 0) {
+		puts("libpthread is a library of its own here, and dlsym(RTLD_NEXT) takes hidden names of it");
+		return 77;
+	}
 	if (argc == 1) {
 		library("real_names", compares, sizeof(compares));
 		library("counter", counts, sizeof(counts));
