@@ -18,7 +18,8 @@ int main(int argc, char **argv)
 	const char *given = getenv("LD_PRELOAD");
 
 	if (strverscmp(gnu_get_libc_version(), "2.34") < 0) {
-		puts("libpthread is a library of its own here, and dlsym(RTLD_NEXT) takes hidden names of it");
+		puts("libpthread is a library of its own here, and dlsym(RTLD_NEXT) takes hidden "
+		     "names of it");
 		return 77;
 	}
 	if (argc == 1) {
