@@ -150,7 +150,8 @@ class Soak(unittest.TestCase):
         with deaths.held(self.locks, fcntl.LOCK_EX):
             for words in self.random.choice(((("undo", "--last"),), (("undo", "--last"), ("redo",)), (("undo", "--all"), ("redo",)), (("undo", "--all"),))):
                 self.seen(*words, "--session", "test")
-            self.assertEqual(deaths.torn_files(self.session.workspace), [])
+            torn = deaths.torn_files(self.session.workspace)
+            self.assertEqual([(path, pathlib.Path(path).read_bytes()) for path in torn], [], words)
             for name in self.directories():
                 os.makedirs(self.session.path(name), exist_ok=True)
                 if self.random.random() < 0.1:
