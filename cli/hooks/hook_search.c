@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracker/answer/decision.h"
 #include "tracker/answer/limits.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/answer/request.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 /* A search that has run. */
 struct search {
@@ -79,6 +81,20 @@ static char *notice_of(const struct search *search, const struct remembered_slot
 	return text;
 }
 
+/* On record as a reader's command is, but of no process.  amount: bytes that were given, or saved. */
+static void record(const struct search *search, enum decision decision, uint64_t amount)
+{
+	struct journal *journal = search->agent->journal;
+	struct journal_record record = journal_blank(JOURNAL_REQUEST);
+
+	if (!journal->header || !path_is_recorded(search->agent->segment, false, NULL))
+		return;
+	record.tid = (uint32_t)getpid();
+	record.decision = (uint8_t)decision;
+	record.amount = amount;
+	(void)journal_write(journal, &record, NULL, 0, true);
+}
+
 /* The same, given before: the document, or NULL where it is given once more. */
 static json_t *answer(const struct search *search, const struct remembered_slot *remembered)
 {
@@ -90,8 +106,10 @@ static json_t *answer(const struct search *search, const struct remembered_slot 
 	segment_count(segment, COUNTER_requests_repeated, 1);
 	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
 		goto end;
-	if (remembered_yields(segment, remembered, number))
+	if (remembered_yields(segment, remembered, number)) {
+		record(search, DECISION_GIVEN_AGAIN, search->length);
 		goto end;
+	}
 	const struct hook_text replaced = { .bytes = text, .length = strlen(text) };
 	document = search->input->adapter->replace(search->input, &replaced);
 	if (!document)
@@ -99,6 +117,7 @@ static json_t *answer(const struct search *search, const struct remembered_slot 
 	remembered_note(segment, remembered, (struct note){ .notice_request = number });
 	segment_count(segment, COUNTER_requests_answered, 1);
 	segment_count(segment, COUNTER_bytes_saved, search->length - replaced.length);
+	record(search, DECISION_NOTICE, search->length - replaced.length);
 	request_count_in_process(segment, &search->request, replaced.length);
 end:
 	free(text);
@@ -114,8 +133,10 @@ static void remember(const struct search *search)
 		return;
 	if (inputs_add_command(&inputs, search->input->tool) == 0 &&
 	    remembered_record(segment, &search->identity, &inputs, search->length,
-			      &search->moment) == 0)
+			      &search->moment) == 0) {
 		segment_count(segment, COUNTER_requests_remembered, 1);
+		record(search, DECISION_CONTENT, search->length);
+	}
 	inputs_done(&inputs);
 }
 

@@ -121,6 +121,8 @@ static void count_record(const struct journal *journal, const struct journal_ent
 		if (record->decision == DECISION_NOTICE) {
 			sums->commands++;
 			saved = record->amount;
+		} else if (record->decision == DECISION_GIVEN_AGAIN) {
+			sums->given_again++;
 		}
 		break;
 	case JOURNAL_YIELDED:

@@ -648,6 +648,18 @@ searches(found, tool="read", pattern="other"); searches(found, tool="read", patt
         counts = self.json("status", "--session", "s")["counters"]
         self.assertEqual((counts["requests_answered"], counts["requests_repeated"], counts["yields"]), (3, 4, 1))
         self.assertGreater(counts["bytes_saved"], 3000)
+        self.journal_alone(counts)
+
+    def journal_alone(self, counts):
+        """The journal has them, too: the sums are the same without the segment, as after a boot."""
+        log = [json.loads(line) for line in self.seen("log", "--session", "s", "--json", "--op", "request", code=0).stdout.splitlines()]
+        self.assertEqual([sum(event["decision"] == decision for event in log) for decision in ("notice", "yielded")], [3, 1])
+        for form in ("csv", "ecs", "jsonl", "ocsf", "otlp"):
+            self.seen("export", "--format", form, "--session", "s", code=0)
+        figures = self.json("gain")["total"]
+        (self.session_directory() / "segment").unlink()
+        self.assertEqual(self.json("gain")["total"], figures)
+        self.assertEqual((figures["commands"], figures["given_again"], figures["bytes_saved"]), (3, 1, counts["bytes_saved"]))
 
     def test_agents(self):
         self.assertEqual(self.searched('''
