@@ -94,7 +94,7 @@ class Unobserved(SessionTest):
 
     @unittest.skipUnless(shutil.which("busybox") and VIA == "preload", "no busybox, or it is observed")
     def test_static_that_lives_on(self):
-        code, line = self.run_it("bash", "-c", "busybox sleep 2 & exit 2")
+        code, line = self.run_it("bash", "-c", "busybox sleep 2 & while [ $(cat /proc/$!/comm) = bash ]; do sleep 0.02; done; exit 2")
         self.assertEqual(code, UNOBSERVED)
         self.assertIn("1 not observed: sleep: static", line)
 
