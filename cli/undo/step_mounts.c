@@ -1,7 +1,8 @@
-/* Directories made by names of another root: see step_mounts.h. */
+/* Mount points made by names of another root: see step_mounts.h. */
 #include "cli/undo/step_mounts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,11 +19,24 @@ static uint64_t name_of(const char *path)
 	return XXH3_64bits(base, strlen(base));
 }
 
+/* A directory, or a file that a sandbox makes in its root to be (bubblewrap: /newroot). */
+static bool is_made(const struct event *event)
+{
+	static const char ROOT[] = "/newroot/";
+	uint32_t flags = event->entry->record.flags;
+
+	if (event->error || !event->resolved)
+		return false;
+	return event->op == JOURNAL_CREATE
+		       ? S_ISDIR(flags)
+		       : event->op == JOURNAL_OPEN && (flags & O_CREAT) &&
+				 strncmp(event->resolved, ROOT, sizeof(ROOT) - 1) == 0;
+}
+
 int step_mounts_add(struct step_mounts *mounts, const struct event *event, uint32_t row)
 {
 	/* what lies in the workspace has a source */
-	if (event->op != JOURNAL_CREATE || event->error || event->source != SOURCE_NONE ||
-	    !event->resolved || !S_ISDIR(event->entry->record.flags))
+	if (event->source != SOURCE_NONE || !is_made(event))
 		return 0;
 	if (mounts->count == mounts->capacity) {
 		size_t wanted = mounts->capacity ? mounts->capacity * 2 : 64;

@@ -1,6 +1,6 @@
 /*
- * Directories that programs made out of the workspace's sight: a sandbox makes what it mounts at by names of another
- * root.  Who started it may remove them, empty, by their own names (codex).
+ * Directories and files that programs made out of the workspace's sight: a sandbox makes what it mounts at by names of
+ * another root.  Who started it may remove them, empty, by their own names (codex, Claude Code).
  */
 #ifndef SEEN_CLI_STEP_MOUNTS_H
 #define SEEN_CLI_STEP_MOUNTS_H

@@ -78,7 +78,9 @@ static bool is_change(const struct tree_record *record)
 /* It was no change of the workspace when its sandbox had made it. */
 static bool is_mount_point(const struct undo_ranges *ranges, const struct tree_record *record)
 {
-	return record->kind == PACK_REMOVED && S_ISDIR(record->before.mode) &&
+	bool is_empty = S_ISREG(record->before.mode) && !record->before.size_bytes;
+
+	return record->kind == PACK_REMOVED && (S_ISDIR(record->before.mode) || is_empty) &&
 	       steps_is_mount_point(ranges->steps, record->process, record->path,
 				    (uint64_t)record->before.creation_ns, record->time_ns);
 }
@@ -201,6 +203,16 @@ static enum tree_selection select_no_mounts(const struct tree_record *record, vo
 	return !record->operation && is_mount_point(data, record) ? TREE_NEUTRAL : TREE_SELECTED;
 }
 
+void undo_range_all(struct undo_ranges *ranges, struct tree_range *ret_range)
+{
+	const struct tree_records *records = ranges->records;
+
+	*ret_range = (struct tree_range){ .data = ranges };
+	for (size_t i = 0; i < records->count && !ret_range->select; i++)
+		if (!records->records[i].operation && is_mount_point(ranges, &records->records[i]))
+			ret_range->select = select_no_mounts;
+}
+
 void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range)
 {
 	const struct tree_records *records = ranges->records;
@@ -261,13 +273,15 @@ static void find_apart(struct undo_ranges *ranges, size_t first, uint64_t from_p
 
 static enum tree_selection select_not_apart(const struct tree_record *record, void *data)
 {
-	return record->operation && is_apart(data, record->operation) ? TREE_NEUTRAL
-								      : TREE_SELECTED;
+	return record->operation && is_apart(data, record->operation)
+		       ? TREE_NEUTRAL
+		       : select_no_mounts(record, data);
 }
 
 static enum tree_selection select_since(const struct tree_record *record, void *data)
 {
-	return record->operation || is_undone_record(data, record) ? TREE_NEUTRAL : TREE_SELECTED;
+	return record->operation || is_undone_record(data, record) ? TREE_NEUTRAL
+								   : select_no_mounts(record, data);
 }
 
 /* The index of the first record of a process from a point on. */
@@ -320,7 +334,7 @@ void undo_range_since(struct undo_ranges *ranges, const struct step_point *point
 {
 	const struct tree_records *records = ranges->records;
 	size_t first = behind_undone(ranges, first_since(records, 0, point->time_ns));
-	bool alone = true, has_apart = false;
+	bool alone = true, has_neutral = false;
 
 	*ret_range = (struct tree_range){
 		.from_place = first < records->count ? records->records[first].place : UINT64_MAX,
@@ -332,12 +346,13 @@ void undo_range_since(struct undo_ranges *ranges, const struct step_point *point
 	for (size_t i = first; i < records->count && alone; i++) {
 		uint32_t operation = records->records[i].operation;
 		bool apart = operation && is_apart(ranges, operation);
-		has_apart = has_apart || apart;
+		has_neutral = has_neutral || apart ||
+			      (!operation && is_mount_point(ranges, &records->records[i]));
 		alone = !operation || apart ||
 			is_within(ranges, head_of(ranges, operation), ret_range->from_place);
 	}
 	if (alone) {
-		ret_range->select = has_apart ? select_not_apart : NULL;
+		ret_range->select = has_neutral ? select_not_apart : NULL;
 		return;
 	}
 	/* An undo in it took back some of what began before the point, too: that stays. */

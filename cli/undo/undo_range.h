@@ -66,8 +66,9 @@ void undo_range_pass(struct undo_ranges *ranges, uint32_t step);
  * by number, all false. */
 void undo_range_undone(const struct undo_ranges *ranges, bool *is_undone);
 
-/* undo_range_step(): one step.  undo_range_since(): all from a point on.  undo_range_redo(): the last
- * undo that was not redone; false: there is none. */
+/* undo_range_all(): all, but that a sandbox's own mount points were removed.  undo_range_step(): one step.
+ * undo_range_since(): all from a point on.  undo_range_redo(): the last undo that was not redone; false: there is none. */
+void undo_range_all(struct undo_ranges *ranges, struct tree_range *ret_range);
 void undo_range_step(struct undo_ranges *ranges, uint32_t step, struct tree_range *ret_range);
 void undo_range_since(struct undo_ranges *ranges, const struct step_point *point,
 		      struct tree_range *ret_range);

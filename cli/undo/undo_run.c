@@ -124,8 +124,10 @@ static int choose(struct undo_run *run)
 			run->session.name);
 		return EXIT_CODE_NOTHING;
 	}
-	if (request->all)
+	if (request->all) {
+		undo_range_all(&run->ranges, &run->range);
 		return EXIT_CODE_OK;
+	}
 	if (!request->since)
 		return choose_step(run);
 	int error = step_point_find(&run->session.steps, request->since, &point);

@@ -47,9 +47,10 @@ def hide(*words):
     start(*words)
 
 def mounts(*words):
-    """As codex's helper: it removes what its sandbox made to mount something at."""
+    """As codex's helper and as Claude Code: it removes what its sandbox made to mount something at."""
     status = subprocess.run(words).returncode
     os.rmdir(".mounted")
+    if os.path.exists(".filled"): os.remove(".filled")
     sys.exit(status)
 
 def write(name, late_s="0"):
@@ -251,6 +252,23 @@ class Helpers(Case):
                     self.assertFalse((self.workspace / ".mounted").exists())
                 self.seen("undo", "--last", "--session", via)
                 self.assertTrue((self.workspace / ".mounted").exists())
+
+    def test_mount_points_that_are_files(self):
+        """... nor what `seen undo --all` and --since take back: an empty file of the workspace is."""
+        box = self.sandbox("bwrap_all")
+        mounted = ["--ro-bind", "/dev/null", str(self.workspace / ".filled"), "--tmpfs", str(self.workspace / ".mounted"), "bash", "-c"]
+        fill = self.fill
+        self.fill = lambda: (fill(), (self.workspace / "empty").touch())
+        for number, undo in enumerate((["--all"], ["--since", "1"], ["--last"])):
+            with self.subTest(undo=undo):
+                session = f"s{number}"
+                self.play((), (SEEN, "run", "--session", session, "--agent", "boxagent", "--"),
+                          commands=[["rm", "empty"], [*self.own, "mounts", *box, *mounted, "echo f > f"], [*self.own, "mounts", *box, *mounted, "true"]])
+                self.assertFalse((self.workspace / ".filled").exists())
+                self.seen("undo", *undo, "--session", session)
+                self.assertEqual((self.workspace / "f").read_bytes(), text_of(word="f"))
+                self.assertEqual([name for name in (".filled", ".mounted") if (self.workspace / name).exists()], [])
+                self.assertEqual((self.workspace / "empty").exists(), undo != ["--last"])
 
     @unittest.skipUnless(LONG, "takes half a minute; SEEN_LONG=1")
     def test_late_by_seconds(self):
