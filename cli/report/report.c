@@ -197,33 +197,33 @@ static bool is_in_new_root(const struct report_process *process, const char *pat
 	       strncmp(path, ROOT, sizeof(ROOT) - 1) == 0;
 }
 
-/* Below DIRECTORY/NAME?  length: of the directory's name. */
-static bool is_below(const char *path, const char *directory, size_t length, const char *name)
-{
-	size_t name_length = strlen(name);
-
-	return strncmp(path, directory, length) == 0 && path[length] == '/' &&
-	       strncmp(path + length + 1, name, name_length) == 0 &&
-	       path[length + 1 + name_length] == '/';
-}
-
 /* A hook of ours that an agent runs keeps what that one reports in the session's directories, and in that
  * of conversations: no work of the agent's.  What another program does there is. */
 static bool is_own_record(const struct report_gather *gather, const struct report_process *process,
 			  const char *path)
 {
-	static const char RUNTIME[] = "/seen"; /* where the segment's directory lies */
-	const char *sessions = gather->session_directory;
-	const char *name = strrchr(sessions, '/');
+	const struct own_places *own = &gather->own;
 
-	if (!name || !process || !process->executable)
-		return false;
-	size_t length = (size_t)(name++ - sessions);
-	const char *runtime = strstr(path, RUNTIME);
-	bool is_there = is_below(path, sessions, length, name) ||
-			is_below(path, sessions, length, STORE_CONVERSATIONS) ||
-			(runtime && is_below(runtime, RUNTIME, sizeof(RUNTIME) - 1, name));
-	return is_there && executable_is_own(process->executable);
+	return own->session[0] && process && process->executable &&
+	       (event_path_below(own->session, path, false) ||
+		event_path_below(own->conversations, path, false) || strstr(path, own->runtime)) &&
+	       executable_is_own(process->executable);
+}
+
+/* path: of the journal. */
+static void find_own(const char *path, struct own_places *ret_own)
+{
+	const char *file = strrchr(path, '/');
+	const char *name = file ? memrchr(path, '/', (size_t)(file - path)) : NULL;
+
+	if (!name || snprintf(ret_own->conversations, sizeof(ret_own->conversations),
+			      "%.*s/" STORE_CONVERSATIONS, (int)(name - path),
+			      path) >= (int)sizeof(ret_own->conversations))
+		return;
+	(void)snprintf(ret_own->session, sizeof(ret_own->session), "%.*s", (int)(file - path),
+		       path);
+	(void)snprintf(ret_own->runtime, sizeof(ret_own->runtime), "/seen%.*s/", (int)(file - name),
+		       name);
 }
 
 static void add_event_work(struct report_gather *gather, const struct event *event)
@@ -381,11 +381,8 @@ static int read_journal(struct report_gather *gather, const char *path)
 {
 	char undo[PATH_MAX];
 	struct events *events;
-	const char *slash = strrchr(path, '/');
 
-	if (slash)
-		(void)snprintf(gather->session_directory, sizeof(gather->session_directory), "%.*s",
-			       (int)(slash - path), path);
+	find_own(path, &gather->own);
 	int error = events_open(path, false, &events);
 
 	if (error < 0)

@@ -59,12 +59,18 @@ struct report_sight {
 	uint32_t file, generation, next;
 };
 
+/* Where seen keeps what belongs to the session; "" where the journal's name does not tell. */
+struct own_places {
+	char session[PATH_MAX], conversations[PATH_MAX];
+	char runtime[PATH_MAX]; /* a part of the names below the directory of the segment */
+};
+
 struct report_gather {
 	struct report *report;
 	const struct report_limits *limits;
 	const struct config_globs *state; /* of agents; NULL: none are known */
 	struct missed_search *missed;     /* NULL: there is no segment */
-	char session_directory[PATH_MAX]; /* of the journal; "" where its name has none */
+	struct own_places own;
 	uint64_t seed; /* of hashes, so that an attacker cannot choose what falls into one bucket */
 	struct report_rows files, processes, programs;
 	size_t file_bytes;          /* of their paths */

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 from driver import SEEN, Case, text_of
@@ -179,14 +180,20 @@ class Changes(Case):
 
     def test_what_hooks_keep_beside_the_session(self):
         """seen's own records are no change of the session's; what another program writes there is."""
+        runtime = self.top / "seen-run"  # begins as the directory below it is called
+        runtime.mkdir(mode=0o700)
+        env = {"XDG_RUNTIME_DIR": str(runtime)}
         (self.work / "AGENTS.md").write_text("Use tabs.\n")
+        time.sleep(2.1)  # what changed less than two seconds ago is not kept
         start = json.dumps({"session_id": "one", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(self.work)})
         self.seen("run", "--session", "s", "--agent", "bash", "--", "bash", "-c",
-                  f"echo '{start}' | '{SEEN}' answer hook claude; echo x > $(dirname $SEEN_SESSION)/stranger; echo 1 > own", code=0)
-        log = [json.loads(line) for line in self.seen("log", "--session", "s", "--json", code=0).stdout.splitlines()]
-        kept = [row["path"] for row in log if row["op"] == "write" and row["executable"] == SEEN and "/.local/state/seen/" in row["path"]]
-        self.assertNotEqual(kept, [])
-        changed = [row["path"] for row in self.json("report", "--session", "s")["changes"]["rows"]]
+                  f"echo '{start}' | '{SEEN}' answer hook claude; echo x > $(dirname $SEEN_SESSION)/stranger; echo 1 > own;"
+                  f"'{SEEN}' context own", code=0, env=env)
+        log = [json.loads(line) for line in self.seen("log", "--session", "s", "--json", code=0, env=env).stdout.splitlines()]
+        kept = [row["path"] for row in log if row["op"] == "write" and row["executable"] == SEEN]
+        for place in ("/.local/state/seen/.conversations/", "/seen-run/seen/s/"):
+            self.assertEqual([place for path in kept if place in path][:1], [place], kept)
+        changed = [row["path"] for row in self.json("report", "--session", "s", env=env)["changes"]["rows"]]
         self.assertEqual(sorted(path.rsplit("/", 1)[-1] for path in changed), ["own", "stranger"])
 
     def test_without_an_agent(self):
