@@ -202,28 +202,29 @@ static bool is_in_new_root(const struct report_process *process, const char *pat
 static bool is_own_record(const struct report_gather *gather, const struct report_process *process,
 			  const char *path)
 {
-	const struct own_places *own = &gather->own;
+	const struct report_places *places = &gather->places;
 
-	return own->session[0] && process && process->executable &&
-	       (event_path_below(own->session, path, false) ||
-		event_path_below(own->conversations, path, false) || strstr(path, own->runtime)) &&
+	return places->session[0] && process && process->executable &&
+	       (event_path_below(places->session, path, false) ||
+		event_path_below(places->conversations, path, false) ||
+		strstr(path, places->runtime)) &&
 	       executable_is_own(process->executable);
 }
 
 /* path: of the journal. */
-static void find_own(const char *path, struct own_places *ret_own)
+static void find_places(const char *path, struct report_places *ret_places)
 {
 	const char *file = strrchr(path, '/');
 	const char *name = file ? memrchr(path, '/', (size_t)(file - path)) : NULL;
 
-	if (!name || snprintf(ret_own->conversations, sizeof(ret_own->conversations),
+	if (!name || snprintf(ret_places->conversations, sizeof(ret_places->conversations),
 			      "%.*s/" STORE_CONVERSATIONS, (int)(name - path),
-			      path) >= (int)sizeof(ret_own->conversations))
+			      path) >= (int)sizeof(ret_places->conversations))
 		return;
-	(void)snprintf(ret_own->session, sizeof(ret_own->session), "%.*s", (int)(file - path),
+	(void)snprintf(ret_places->session, sizeof(ret_places->session), "%.*s", (int)(file - path),
 		       path);
-	(void)snprintf(ret_own->runtime, sizeof(ret_own->runtime), "/seen%.*s/", (int)(file - name),
-		       name);
+	(void)snprintf(ret_places->runtime, sizeof(ret_places->runtime), "/seen%.*s/",
+		       (int)(file - name), name);
 }
 
 static void add_event_work(struct report_gather *gather, const struct event *event)
@@ -382,7 +383,7 @@ static int read_journal(struct report_gather *gather, const char *path)
 	char undo[PATH_MAX];
 	struct events *events;
 
-	find_own(path, &gather->own);
+	find_places(path, &gather->places);
 	int error = events_open(path, false, &events);
 
 	if (error < 0)

@@ -60,7 +60,7 @@ struct report_sight {
 };
 
 /* Where seen keeps what belongs to the session; "" where the journal's name does not tell. */
-struct own_places {
+struct report_places {
 	char session[PATH_MAX], conversations[PATH_MAX];
 	char runtime[PATH_MAX]; /* a part of the names below the directory of the segment */
 };
@@ -70,7 +70,7 @@ struct report_gather {
 	const struct report_limits *limits;
 	const struct config_globs *state; /* of agents; NULL: none are known */
 	struct missed_search *missed;     /* NULL: there is no segment */
-	struct own_places own;
+	struct report_places places;
 	uint64_t seed; /* of hashes, so that an attacker cannot choose what falls into one bucket */
 	struct report_rows files, processes, programs;
 	size_t file_bytes;          /* of their paths */
