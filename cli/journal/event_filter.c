@@ -240,6 +240,13 @@ int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_
 
 /* ---- what there is ---- */
 
+bool event_path_in_new_root(const char *path)
+{
+	static const char ROOT[] = "/newroot/";
+
+	return strncmp(path, ROOT, sizeof(ROOT) - 1) == 0;
+}
+
 const char *event_path_below(const char *workspace, const char *path, bool fold)
 {
 	size_t length = workspace ? strlen(workspace) : 0;

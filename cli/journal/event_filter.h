@@ -57,6 +57,10 @@ bool event_is_denied(const struct event *event);
 /* event_path_below(): what follows the workspace's root; NULL when the path is not below it. */
 const char *event_path_below(const char *workspace, const char *path, bool fold);
 
+/* event_path_in_new_root(): is it below the name at which bubblewrap builds a sandbox's root?  There is no file of
+ * this machine's then. */
+bool event_path_in_new_root(const char *path);
+
 /* event_path_shown(): a path as people know it: what follows the workspace's root where it lies
  * below, "." for that itself; else as it is. workspace: NULL: not known. */
 const char *event_path_shown(const char *workspace, const char *path);

@@ -188,13 +188,13 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
  * machine's. */
 static bool is_in_new_root(const struct report_process *process, const char *path)
 {
-	static const char PROGRAM[] = "/bwrap", ROOT[] = "/newroot/";
+	static const char PROGRAM[] = "/bwrap";
 	const char *executable = process && process->executable ? process->executable : "";
 	size_t length = strlen(executable);
 
 	return length >= sizeof(PROGRAM) - 1 &&
 	       strcmp(executable + length - (sizeof(PROGRAM) - 1), PROGRAM) == 0 &&
-	       strncmp(path, ROOT, sizeof(ROOT) - 1) == 0;
+	       event_path_in_new_root(path);
 }
 
 /* A hook of ours that an agent runs keeps what that one reports in the session's directories, and in that

@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cli/journal/event_filter.h"
 #include "tracker/path/path.h"
 
 static uint64_t name_of(const char *path)
@@ -19,18 +20,16 @@ static uint64_t name_of(const char *path)
 	return XXH3_64bits(base, strlen(base));
 }
 
-/* A directory, or a file that a sandbox makes in its root to be (bubblewrap: /newroot). */
+/* A directory, or a file that a sandbox makes in its root to be. */
 static bool is_made(const struct event *event)
 {
-	static const char ROOT[] = "/newroot/";
 	uint32_t flags = event->entry->record.flags;
 
 	if (event->error || !event->resolved)
 		return false;
-	return event->op == JOURNAL_CREATE
-		       ? S_ISDIR(flags)
-		       : event->op == JOURNAL_OPEN && (flags & O_CREAT) &&
-				 strncmp(event->resolved, ROOT, sizeof(ROOT) - 1) == 0;
+	return event->op == JOURNAL_CREATE ? S_ISDIR(flags)
+					   : event->op == JOURNAL_OPEN && (flags & O_CREAT) &&
+						     event_path_in_new_root(event->resolved);
 }
 
 int step_mounts_add(struct step_mounts *mounts, const struct event *event, uint32_t row)
