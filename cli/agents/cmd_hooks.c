@@ -100,7 +100,7 @@ static int list(void)
 			     "HOOKS", "FILE", text_style(stdout, "0"));
 	for (size_t i = 0; i < hooks_count(); i++) {
 		struct hooks_place place;
-		hooks_inspect(hooks_at(i), project, &place);
+		hooks_inspect(hooks_at(i), project ? "" : NULL, &place);
 		if (json)
 			(void)json_array_append_new(rows, json_row(hooks_at(i), &place));
 		else
@@ -170,42 +170,19 @@ static int show(const struct hooks_agent *agent, const struct hooks_place *place
 	return EXIT_CODE_OK;
 }
 
-/* An agent that installs a package of its own beside a plugin waits for that at each start. */
-static void warn_of_package(const struct hooks_agent *agent, const struct hooks_place *place)
-{
-	char directory[PATH_MAX], path[PATH_MAX + 128];
-
-	if (!agent->package || place->state != HOOKS_ABSENT)
-		return;
-	(void)snprintf(directory, sizeof(directory), "%s", place->path);
-	for (int i = 0; i < 2; i++)
-		if (strrchr(directory, '/'))
-			*strrchr(directory, '/') = '\0';
-	(void)snprintf(path, sizeof(path), "%s/node_modules/%s", directory, agent->package);
-	if (access(path, F_OK) == 0)
-		return;
-	message("%s installs %s into %s before it runs a plugin; where npm cannot be reached, it "
-		"waits "
-		"some 70 s at each start, without `seen`, too; the line fetch-retries=0 in "
-		"%s/.npmrc ends that",
-		agent->name, agent->package, directory, directory);
-}
-
 static int install(const struct hooks_agent *agent)
 {
 	struct hooks_place place;
 
-	hooks_inspect(agent, project, &place);
+	hooks_inspect(agent, project ? "" : NULL, &place);
 	if (print)
 		return show(agent, &place);
-	warn_of_package(agent, &place);
+	hooks_warn(agent, &place);
 	int done = hooks_install(agent, &place, kind());
 	if (done < 0)
 		return failed(&place, done);
 	(void)printf("%s: %s in %s\n", agent->name,
 		     done ? "hooks installed" : "hooks are installed already", place.path);
-	if (place.is_off)
-		message("%s says \"disableAllHooks\": %s runs none", place.path, agent->name);
 	if (agent->note && done)
 		(void)printf("%s\n", agent->note);
 	return EXIT_CODE_OK;
@@ -215,7 +192,7 @@ static int remove_hooks(const struct hooks_agent *agent)
 {
 	struct hooks_place place;
 
-	hooks_inspect(agent, project, &place);
+	hooks_inspect(agent, project ? "" : NULL, &place);
 	int done = hooks_remove(agent, &place);
 	if (done < 0)
 		return failed(&place, done);

@@ -266,7 +266,7 @@ static bool has_hooks(const struct hooks_agent *hooks)
 	struct hooks_place place;
 
 	for (int project = 0; hooks && project < 2; project++) {
-		hooks_inspect(hooks, project, &place);
+		hooks_inspect(hooks, project ? "" : NULL, &place);
 		if (place.state == HOOKS_INSTALLED && !place.is_off)
 			return true;
 	}

@@ -15,6 +15,7 @@
 #include "cli/base/executable.h"
 #include "cli/base/file_replace.h"
 #include "cli/base/json_edit.h"
+#include "cli/base/message.h"
 #include "tracker/process/hook_command.h"
 
 enum { FILE_BYTES_MAX = 16 << 20 };
@@ -375,11 +376,19 @@ static void inspect_file(const struct hooks_agent *agent, enum hooks_kind kind, 
 	free(wanted);
 }
 
-void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place)
+void hooks_inspect(const struct hooks_agent *agent, const char *project,
+		   struct hooks_place *ret_place)
 {
 	*ret_place = (struct hooks_place){ .state = HOOKS_ABSENT };
-	int error = hooks_expand(project ? agent->project : agent->user, ret_place->path,
-				 sizeof(ret_place->path));
+	size_t length = project && project[0]
+				? (size_t)snprintf(ret_place->path, sizeof(ret_place->path), "%s/",
+						   project)
+				: 0;
+	int error = length >= sizeof(ret_place->path)
+			    ? -ENAMETOOLONG
+			    : hooks_expand(project ? agent->project : agent->user,
+					   ret_place->path + length,
+					   sizeof(ret_place->path) - length);
 	if (error < 0) {
 		ret_place->path[0] = '\0';
 		blame(ret_place, error == -ENOENT ? "there is no home directory: set HOME"
@@ -398,6 +407,34 @@ void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_p
 		if (ret_place->state != HOOKS_OTHER)
 			return;
 	}
+}
+
+/* An agent that installs a package of its own beside a plugin waits for that at each start. */
+static void warn_of_package(const struct hooks_agent *agent, const struct hooks_place *place)
+{
+	char directory[PATH_MAX], path[PATH_MAX + 128];
+
+	if (!agent->package || place->state != HOOKS_ABSENT)
+		return;
+	(void)snprintf(directory, sizeof(directory), "%s", place->path);
+	for (int i = 0; i < 2; i++)
+		if (strrchr(directory, '/'))
+			*strrchr(directory, '/') = '\0';
+	(void)snprintf(path, sizeof(path), "%s/node_modules/%s", directory, agent->package);
+	if (access(path, F_OK) == 0)
+		return;
+	message("%s installs %s into %s before it runs a plugin; where npm cannot be reached, it "
+		"waits "
+		"some 70 s at each start, without `seen`, too; the line fetch-retries=0 in "
+		"%s/.npmrc ends that",
+		agent->name, agent->package, directory, directory);
+}
+
+void hooks_warn(const struct hooks_agent *agent, const struct hooks_place *place)
+{
+	warn_of_package(agent, place);
+	if (place->is_off)
+		message("%s says \"disableAllHooks\": %s runs none", place->path, agent->name);
 }
 
 /* ---- writing ---- */

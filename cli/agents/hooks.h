@@ -65,9 +65,15 @@ const struct hooks_agent *hooks_find(const char *name);
  * -ENAMETOOLONG. */
 int hooks_expand(const char *places, char *ret_path, size_t capacity);
 
-/* hooks_inspect(): where an agent's hooks are, and whether they are there.  project: those of the
- * current directory.  Reads only. */
-void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place);
+/* hooks_inspect(): where an agent's hooks are, and whether they are there.  Reads only.
+ *
+ * project: NULL: the user's own; else those of that directory, "": of the current one. */
+void hooks_inspect(const struct hooks_agent *agent, const char *project,
+		   struct hooks_place *ret_place);
+
+/* hooks_warn(): before they are installed: messages of what keeps the agent from running them, or
+ * has it wait.  place: of hooks_inspect(). */
+void hooks_warn(const struct hooks_agent *agent, const struct hooks_place *place);
 
 /* hooks_text(): what is to be in the file, or in it under "hooks", as it would be there alone;
  * NULL: out of memory.  The caller frees it. */

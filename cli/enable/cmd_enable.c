@@ -133,16 +133,20 @@ static void set_link(const char *name, bool is_wanted)
 static bool set_hooks(const char *name, const char *place, bool is_wanted)
 {
 	const struct hooks_agent *agent = hooks_find(name);
-	bool is_project = strcmp(place, ENABLED_EVERYWHERE) != 0;
 	struct hooks_place found;
 
-	if (!agent || (is_project && chdir(place) < 0))
+	if (!agent)
 		return false;
-	hooks_inspect(agent, is_project, &found);
+	hooks_inspect(agent, strcmp(place, ENABLED_EVERYWHERE) != 0 ? place : NULL, &found);
 	if (is_wanted == (found.state == HOOKS_INSTALLED))
 		return false;
+	if (is_wanted)
+		hooks_warn(agent, &found);
 	if (dry_run) {
+		char *text = show && is_wanted ? hooks_text(agent, HOOKS_ANSWER) : NULL;
 		report(found.path, is_wanted ? "given hooks" : "without the hooks");
+		show_text(text ? text : "");
+		free(text);
 		return is_wanted;
 	}
 	int done = is_wanted ? hooks_install(agent, &found, HOOKS_ANSWER)

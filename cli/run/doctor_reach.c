@@ -26,7 +26,9 @@ static void check_hooks_of(struct doctor *doctor, const char *name, const struct
 			   transcript);
 		return;
 	}
-	hooks_inspect(agent, false, &place);
+	hooks_inspect(agent, config_workspace(doctor->config), &place);
+	if (place.state != HOOKS_INSTALLED)
+		hooks_inspect(agent, NULL, &place);
 	if (place.state == HOOKS_UNKNOWN)
 		doctor_add(doctor, LEVEL_WARN, "hooks", "what the line says", "%s: %s%s", name,
 			   place.fault, transcript);

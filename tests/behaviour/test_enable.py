@@ -126,6 +126,7 @@ class Launchers(Enabling):
                 self.assertIn(part, text)
             self.assertEqual(self.files(), before)
         self.assertIn("launchers':$PATH", text)
+        self.assertIn("seen answer hook", text)
         self.seen("enable", "claude", code=0)
         after = self.files()
         self.seen("disable", "--dry-run", "claude", code=0)
@@ -267,12 +268,19 @@ class Launchers(Enabling):
         subprocess.run(["git", "init", "-q"], cwd=inside, check=True)
         self.seen("enable", "--project", "claude", cwd=inside, code=0)
         self.assertTrue((inside / ".claude/settings.json").exists())
+        self.assertIn(f"claude: installed in {inside}/.claude/settings.json", self.seen("doctor", cwd=inside / "deep").stdout.decode())
+        self.assertIn(f"claude: not installed in {self.home}/.claude/settings.json", self.seen("doctor", cwd=elsewhere).stdout.decode())
         for place, count in ((elsewhere, 0), (inside, 1), (inside / "deep", 2), (self.work, 2)):
             self.assertEqual(self.shell(f"cd {place}; claude x"), "real x\n")
             self.assertEqual(self.runs(), count, place)
-        self.seen("disable", "claude", cwd=elsewhere, code=0)
+        self.assertIn(f"{inside}/.claude/settings.json: hooks removed", self.seen("disable", "claude", cwd=elsewhere, code=0).stdout.decode())
         self.assertFalse((inside / ".claude/settings.json").exists())
         self.assertEqual([name for name in self.files() if name != ".bashrc" and "seen.ini" not in name], [])
+
+    def test_what_an_agent_does_with_its_hooks(self):
+        """As `seen hooks install` does, it says that the agent waits for a package."""
+        self.program("opencode", "echo opencode")
+        self.assertIn(b"waits some 70 s at each start", self.seen("enable", "opencode", code=0).stderr)
 
     def test_all(self):
         self.program("codex", "echo codex")

@@ -24,6 +24,11 @@ PAGE = SOURCE / "docs/systems.md"
 COLUMNS = [column for column in systems.COLUMNS if column != "units"]
 
 
+def debian_name(arch):
+    """What Debian calls an architecture."""
+    return {"x86-64": "amd64", "aarch64": "arm64"}[arch]
+
+
 def run(*words, **more):
     more.setdefault("check", True)
     return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=3000, **more)
@@ -61,16 +66,18 @@ class Systems(unittest.TestCase):
 
     def in_debian(self, suite, arch, of_deb=COLUMNS):
         """The .deb and the tarball, in a root of that suite.  of_deb: the columns of the .deb."""
-        debian_arch = {"x86-64": "amd64"}.get(arch, "arm64")
-        made = run(ROOT, "make", suite, debian_arch).stdout.strip()
-        for package, pattern, columns in ((".deb", f"seen_*_{debian_arch}.deb", of_deb),
+        made = run(ROOT, "make", suite, debian_name(arch)).stdout.strip()
+        for package, pattern, columns in ((".deb", f"seen_*_{debian_name(arch)}.deb", of_deb),
                                           ("tarball", f"seen-*-linux-{arch.replace('-', '_')}.tar.gz", COLUMNS)):
             self.check((systems.DEBIAN[suite], arch, package), made, self.package(pattern), columns)
 
-    def test_rpm(self):
+    def by_rpm(self, arch):
         """By rpm's own programs, in a Debian root: no distribution of rpm's own can be had from Debian's archive."""
-        made = run(ROOT, "make", "bookworm", "amd64", "rpm").stdout.strip()
-        self.check((systems.DEBIAN["bookworm"], "x86-64", ".rpm"), made, self.package("seen-*.x86_64.rpm"))
+        made = run(ROOT, "make", "bookworm", debian_name(arch), "rpm").stdout.strip()
+        self.check((systems.DEBIAN["bookworm"], arch, ".rpm"), made, self.package(f"seen-*.{arch.replace('-', '_')}.rpm"))
+
+    def test_rpm(self):
+        self.by_rpm("x86-64")
 
     @unittest.skipUnless(shutil.which("rpmbuild"), "no rpmbuild")
     def test_rpm_on_a_system_of_rpm_s(self):
@@ -157,6 +164,10 @@ class Systems(unittest.TestCase):
     @unittest.skipUnless(shutil.which("qemu-aarch64-static"), "no qemu-user-static")
     def test_aarch64(self):
         self.in_debian("bookworm", "aarch64", systems.COLUMNS)
+
+    @unittest.skipUnless(shutil.which("qemu-aarch64-static"), "no qemu-user-static")
+    def test_rpm_of_aarch64(self):
+        self.by_rpm("aarch64")
 
     def test_needs_no_newer_glibc_than_2_28(self):
         for package in set(self.top.glob("packages/*.tar.gz")) - set(self.top.glob("packages/*-static.tar.gz")):

@@ -12,7 +12,7 @@ BUSYBOX = "a static busybox"
 # System, architecture, package.
 ROWS = [*((system, "x86-64", package) for package in (".deb", "tarball") for system in DEBIAN.values()),
         (DEBIAN["bookworm"], "x86-64", ".rpm"), (BY_RPM, "x86-64", ".rpm"), (DEBIAN["bookworm"], "x86-64", "image"), (BUSYBOX, "x86-64", "static tarball"),
-        (DEBIAN["bookworm"], "aarch64", ".deb"), (DEBIAN["bookworm"], "aarch64", "tarball")]
+        *((DEBIAN["bookworm"], "aarch64", package) for package in (".deb", "tarball", ".rpm"))]
 NOT_TRIED = "–"
 
 
