@@ -95,10 +95,6 @@ static bool map_from(const struct segment *segment, uint64_t place, uint64_t siz
 	return true;
 }
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 /* A fault a page takes more than one call for several.  Where the kernel does not know it, each page is a fault. */
 static void make_ready(uint64_t place, uint64_t size_bytes)
 {

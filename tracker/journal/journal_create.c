@@ -14,10 +14,6 @@
 #include "tracker/journal/journal_map.h"
 #include "tracker/sys/sys.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 enum { CHUNKS_FIXED = 16 }; /* of a journal that cannot grow */
 
 /* Gives the file its blocks, in advance: a full file system is an error then.  Where that is not possible it is larger, and does not

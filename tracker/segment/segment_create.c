@@ -25,10 +25,6 @@ enum {
 	PAGE_BYTES = 4096,
 };
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 static uint64_t aligned(uint64_t bytes)
 {
 	return (bytes + 63) & ~UINT64_C(63);
