@@ -211,7 +211,12 @@ static void set_shells(const struct enabled *enabled, bool by_functions)
 		}
 		free(fish);
 	}
-	if (enabled->count && !count)
+	const char *other = shell_without_file();
+	if (enabled->count && other && enabled_path("launchers", fault, sizeof(fault)) == 0)
+		message("%s reads none of the files of bash, zsh and fish: have it put %s first on "
+			"PATH",
+			other, fault);
+	else if (enabled->count && !count)
 		message("no file of a shell was found; put this line into yours: . '%s'", path);
 	free(text);
 }

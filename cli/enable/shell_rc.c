@@ -147,6 +147,18 @@ size_t shell_files(struct shell_file ret_files[static SHELL_FILES_MAX])
 	return count;
 }
 
+const char *shell_without_file(void)
+{
+	static const char *const KNOWN[] = { "bash", "zsh", "fish", "" };
+	const char *shell = getenv("SHELL");
+	const char *name = shell ? path_base(shell) : "";
+
+	for (size_t i = 0; i < sizeof(KNOWN) / sizeof(KNOWN[0]); i++)
+		if (strcmp(name, KNOWN[i]) == 0)
+			return NULL;
+	return name;
+}
+
 bool shell_by_functions(void)
 {
 	char path[PATH_MAX];

@@ -24,6 +24,9 @@ struct shell_file {
  * Returns how many. */
 size_t shell_files(struct shell_file ret_files[static SHELL_FILES_MAX]);
 
+/* shell_without_file(): the name of $SHELL, which reads none of those; NULL: it is one that does, or is not known. */
+const char *shell_without_file(void);
+
 /* shell_line(): the line.  Returns 0, or as enabled_path(). */
 int shell_line(char *ret_line, size_t capacity);
 

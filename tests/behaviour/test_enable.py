@@ -282,6 +282,11 @@ class Launchers(Enabling):
         self.program("opencode", "echo opencode")
         self.assertIn(b"waits some 70 s at each start", self.seen("enable", "opencode", code=0).stderr)
 
+    def test_a_shell_that_reads_none_of_the_files(self):
+        said = self.seen("enable", "claude", code=0, env={"SHELL": "/usr/bin/tcsh"}).stderr.decode()
+        self.assertIn(f"tcsh reads none of the files of bash, zsh and fish: have it put {self.launchers} first on PATH", said)
+        self.assertEqual(self.seen("disable", "claude", code=0, env={"SHELL": "/usr/bin/tcsh"}).stderr, b"")
+
     def test_all(self):
         self.program("codex", "echo codex")
         self.seen("enable", "--all", "--no-hooks", code=0)
