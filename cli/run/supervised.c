@@ -128,22 +128,39 @@ struct teller {
 	pid_t to;
 	unsigned stops; /* of the command */
 	bool is_stopped;
-	unsigned going_on; /* how often it was sent SIGCONT, stopped or not */
+	unsigned going_on;  /* how often it was sent SIGCONT, stopped or not */
+	struct wire unsent; /* the last change, while is_unsent: the kernel had no room for it */
+	bool is_unsent;
 };
 
-static void report(const struct teller *teller, const struct wire *wire)
+/* Returns false where it may be sent later; not where `seen run` is gone. */
+static bool report(const struct teller *teller, const struct wire *wire)
 {
-	/* The supervisor is gone: nothing to report. */
-	if (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
-	    getppid() == teller->to)
+	if (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM;
+	if (getppid() == teller->to)
 		(void)kill(teller->to, SIGCHLD);
+	return true;
+}
+
+/* Without it `seen run` would not know how the command ended.  Calls are answered meanwhile. */
+static void report_change(struct teller *teller, const struct wire *wire)
+{
+	teller->unsent = *wire;
+	teller->is_unsent = !report(teller, wire);
+}
+
+/* Waits until the kernel has room for it. */
+static void send_surely(int socket, const void *message, size_t bytes)
+{
+	while (send(socket, message, bytes, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		(void)poll(NULL, 0, 1);
 }
 
 /* Without this message `seen run` would start the command once more. */
 static void report_start(const struct teller *teller, const struct wire *wire)
 {
-	while (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL) < 0 && errno != EPIPE)
-		(void)poll(NULL, 0, 1);
+	send_surely(teller->socket, wire, sizeof(*wire));
 	if (getppid() == teller->to)
 		(void)kill(teller->to, SIGCHLD);
 }
@@ -153,7 +170,7 @@ static void report_line(void *data, const char *line)
 	struct wire wire = { .kind = MESSAGE_LINE };
 
 	(void)snprintf(wire.line, sizeof(wire.line), "%s", line);
-	report(data, &wire);
+	(void)report(data, &wire);
 }
 
 /* Belongs to no terminal, holds nothing open that another process might wait for the end of. */
@@ -188,7 +205,7 @@ static bool report_changes(struct teller *teller, pid_t command, bool now)
 			continue;
 		wire.stops = teller->stops += teller->is_stopped;
 		wire.going_on = teller->going_on;
-		report(teller, &wire);
+		report_change(teller, &wire);
 		/* It may have stopped with a command that was killed since. */
 		if (is_over && getppid() == teller->to)
 			(void)kill(teller->to, SIGCONT);
@@ -232,9 +249,11 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 		};
 		if (is_over)
 			supervise_refuse(supervisor);
-		if (is_over && is_last)
+		if (teller->is_unsent)
+			report_change(teller, &teller->unsent);
+		if (is_over && is_last && !teller->is_unsent)
 			_exit(0);
-		if (poll(wait, sizeof(wait) / sizeof(wait[0]), -1) < 0)
+		if (poll(wait, sizeof(wait) / sizeof(wait[0]), teller->is_unsent ? 1 : -1) < 0)
 			continue;
 		if (wait[CALLS].revents)
 			is_last = !supervise_tend(supervisor);
@@ -285,7 +304,7 @@ _Noreturn static void serve_or_fail(int error, struct supervisor *supervisor, st
 	if (wire.kind == MESSAGE_STARTED) {
 		report_start(teller, &wire);
 		if (go >= 0) {
-			(void)send(go, "", 1, MSG_NOSIGNAL);
+			send_surely(go, "", 1); /* or the command would not begin */
 			(void)close(go);
 		}
 		serve(supervisor, teller, command, signals);
@@ -294,7 +313,7 @@ _Noreturn static void serve_or_fail(int error, struct supervisor *supervisor, st
 		(void)kill(command, SIGKILL);
 		(void)waitpid(command, NULL, 0);
 	}
-	report(teller, &wire);
+	(void)report(teller, &wire);
 	_exit(1);
 }
 

@@ -9,6 +9,7 @@ import random
 import subprocess
 import unittest
 
+from driver import SEEN
 from failing import COMMANDS, SHORT, Failing, call_names
 
 LONG = bool(os.environ.get("SEEN_LONG"))
@@ -155,13 +156,22 @@ class Calls(Failing):
         done, got, _ = self.play("supervise", *plan)
         self.assertEqual((done.returncode, len(got or ()), self.failed()), (0, len(COMMANDS), 16), done)
 
-    def test_start_unsent(self):
-        """A message about the start that cannot be sent: the command is started, and once."""
+    def test_unsent(self):
+        """A message about the start or the end that cannot be sent: the command is started, and once, and the run ends as it does."""
         bare = self.play(None)
-        for via, call in (("supervise", "sendmsg"), ("both", "sendto"), ("auto", "sendto")):
-            played = self.play(via, "program", self.numbers[call], 1, errno.ENOBUFS)
-            self.assertEqual(self.failed(), 1, (via, call))
-            self.check_as_bare((via, call), bare, played)
+        for via, call, number in (("supervise", "sendmsg", 1), ("both", "sendto", 1), ("both", "sendto", 2), ("both", "sendto", 3), ("auto", "sendto", 1), ("auto", "sendto", 2)):
+            played = self.play(via, "program", self.numbers[call], number, errno.ENOBUFS)
+            self.assertEqual((self.failed(), played[0].returncode), (1, 0), (via, call, number))
+            self.check_as_bare((via, call, number), bare, played)
+
+    def test_end_unsent(self):
+        """A message about the end that cannot be sent at once: the run ends as its command does, while another program below it lives on."""
+        waits = "for i in {1..1000}; do [ -e over ] && exit; sleep 0.1; done; echo > never"
+        for via in ("supervise", "both"):
+            self.new_tree()
+            self.below(("program", self.numbers["sendto"], 3, errno.ENOBUFS), "/bin/bash", "-c", '"$@"; echo $? > over', "x", SEEN, "run", "--via", via, "--session", "s", "--", "bash", "-c",
+                       "(%s) > /dev/null 2>&1 & exit 7" % waits)
+            self.assertEqual((self.failed(), (self.work / "over").read_bytes(), (self.work / "never").exists()), (1, b"7\n", False), via)
 
     def test_calls(self):
         bare, by_way, results = self.play(None), {}, {}

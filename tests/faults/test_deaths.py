@@ -12,7 +12,7 @@ import unittest
 
 import deaths
 from harness import LONG
-from sealed import PATIENCE_S, SEED, WAYS, SealedTest, descendants
+from sealed import COMMANDS, PATIENCE_S, SEED, WAYS, SealedTest, descendants
 
 KILLS = int(os.environ.get("SEEN_KILLS") or (2000 if LONG else 8))
 RUNS = int(os.environ.get("SEEN_RUNS") or (200 if LONG else 2))
@@ -50,12 +50,13 @@ class Deaths(SealedTest):
         kills = runs = 0
         while kills < KILLS or runs < len(WAYS):
             via = WAYS[runs % len(WAYS)]
-            root = self.start(via)
+            count = self.random.randrange(10, 60) if LONG else 3
+            root = self.start(via, max(COMMANDS, 2 * count))
             runs += 1
             self.assertLess(runs, 4 * KILLS + 20, "runs end before they can be killed")
-            kills += self.kill_some(root, self.random.randrange(4, 20) if LONG else 3)
+            kills += self.kill_some(root, count)
             self.finish(root)
-            if runs % 4 == 0:
+            if runs % 2 == 0:
                 self.check("seed %d, run %d, %s" % (SEED, runs, via))
                 self.fill()
         self.check("the end")

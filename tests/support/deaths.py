@@ -62,14 +62,17 @@ def command(chance, pool, commands=COMMANDS, **more):
 
 
 @contextlib.contextmanager
-def held(directory, how):
-    """What is done below LOCK_SH is not done below LOCK_EX, which is waited for by no more of them.  Yields descriptors: who has them holds it, too."""
-    with open(os.path.join(directory, "gate"), "w") as gate, open(os.path.join(directory, "lock"), "w") as lock:
+def held(directory, how, own=""):
+    """What is done below LOCK_SH is not done below LOCK_EX, which is waited for by no more of them.  own: a name; one at a time has it.  Yields descriptors: who has them holds all, too."""
+    with contextlib.ExitStack() as files:
+        one, gate, lock = (files.enter_context(open(os.path.join(directory, name), "w")) for name in ("own." + own, "gate", "lock"))
+        if own:
+            fcntl.flock(one, fcntl.LOCK_EX)
         fcntl.flock(gate, fcntl.LOCK_EX)
         fcntl.flock(lock, how)
         if how == fcntl.LOCK_SH:
             fcntl.flock(gate, fcntl.LOCK_UN)
-        yield [lock.fileno()]
+        yield [one.fileno(), lock.fileno()]
 
 
 def agent(seed, count, pool, notice, report, locks="", seen=""):
@@ -78,10 +81,10 @@ def agent(seed, count, pool, notice, report, locks="", seen=""):
     given, notices = set(), 0
     for _ in range(count):
         wrong = []
-        with held(locks, fcntl.LOCK_SH) if locks else contextlib.nullcontext(()) as kept:
+        with held(locks, fcntl.LOCK_SH, os.path.basename(os.getcwd())) if locks else contextlib.nullcontext(()) as kept:
             words = command(chance, pool, COMMANDS + AMONG_OTHERS, forget=seen + " forget --all") if locks else command(chance, pool)
             done = subprocess.run(["bash", "-c", words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
-                                  pass_fds=kept)  # a command goes on where its agent is killed
+                                  pass_fds=kept)  # a command goes on where its agent is killed, beside the agent's next run
             if died_by_fault(done.returncode):
                 wrong.append("%s: ended with %d" % (words, done.returncode))
             verb, _, name = words.partition(" ")

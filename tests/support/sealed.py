@@ -45,9 +45,9 @@ class SealedTest(unittest.TestCase):
         for i in range(deaths.FILES):
             self.session.write("f%d" % i, deaths.sealed(1000 + i))
 
-    def start(self, via):
+    def start(self, via, commands=COMMANDS):
         return subprocess.Popen([SEEN, "run", "--quiet", "--via", via, "--session", "test", "--agent", "deaths.py", "--", sys.executable, SCRIPT,
-                                 str(self.random.randrange(1 << 30)), str(COMMANDS), self.pool, NOTICE.decode(), self.report],
+                                 str(self.random.randrange(1 << 30)), str(commands), self.pool, NOTICE.decode(), self.report],
                                 cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
 
