@@ -98,7 +98,8 @@ static void show_text(const char *text)
 
 /* ---- launchers ---- */
 
-static void set_link(const char *name, bool is_wanted)
+/* Returns whether the launcher is there, or gone, now. */
+static bool set_link(const char *name, bool is_wanted)
 {
 	char directory[PATH_MAX], path[PATH_MAX + ENABLED_NAME_BYTES], self[PATH_MAX];
 	char now[PATH_MAX];
@@ -106,25 +107,25 @@ static void set_link(const char *name, bool is_wanted)
 
 	if (length <= 0 || enabled_path("launchers", directory, sizeof(directory)) < 0) {
 		fail("the launcher's place is not known: /proc, or a home directory, is missing");
-		return;
+		return false;
 	}
 	self[length] = '\0';
 	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
 	length = readlink(path, now, sizeof(now) - 1);
 	now[length < 0 ? 0 : length] = '\0';
 	if (is_wanted ? strcmp(now, self) == 0 : length < 0)
-		return;
-	report(path, is_wanted ? "a link to seen" : "removed");
-	if (dry_run)
-		return;
-	if (length >= 0 && unlink(path) < 0)
-		fail(strerror(errno));
-	if (is_wanted && (enabled_make_directory(directory) < 0 || symlink(self, path) < 0)) {
+		return true;
+	if (!dry_run &&
+	    ((length >= 0 && unlink(path) < 0) ||
+	     (is_wanted && (enabled_make_directory(directory) < 0 || symlink(self, path) < 0)))) {
 		message("%s: %s", path, strerror(errno));
 		code = EXIT_CODE_PARTLY;
+		return false;
 	}
-	if (!is_wanted)
+	report(path, is_wanted ? "a link to seen" : "removed");
+	if (!dry_run && !is_wanted)
 		(void)rmdir(directory); /* where it is the last */
+	return true;
 }
 
 /* ---- hooks ---- */
@@ -242,7 +243,8 @@ static void enable_one(struct enabled *enabled, const char *name, const char *pl
 		code = EXIT_CODE_NOTHING;
 		return;
 	}
-	set_link(name, true);
+	if (!set_link(name, true))
+		return;
 	bool has_hooks = !no_hooks && set_hooks(name, place, true);
 	struct enabled_agent *known = enabled_find(enabled, name, place);
 	if (known)
@@ -291,9 +293,14 @@ static int enable(const struct config *config, char **words)
 	if (error < 0) {
 		message("%s", error == -ENOENT ? "there is no home directory" : strerror(-error));
 		code = EXIT_CODE_OUTPUT;
-	} else if (code == EXIT_CODE_OK && !dry_run &&
+	} else if (enabled.count && code != EXIT_CODE_USAGE && !dry_run &&
 		   enabled_path("enabled.sh", path, sizeof(path)) == 0) {
-		(void)printf("shells read it at their next start; this one: . '%s'\n", path);
+		if (code == EXIT_CODE_OK)
+			(void)printf("shells read it at their next start; this one: . '%s'\n",
+				     path);
+		else if (code == EXIT_CODE_PARTLY)
+			message("a shell whose file was not written reads it by this line: . '%s'",
+				path);
 	}
 	enabled_free(&enabled);
 	return code;
@@ -316,7 +323,7 @@ static unsigned disable_one(struct enabled *enabled, const char *name, const cha
 		count++;
 	}
 	if (count && !enabled_has(enabled, name))
-		set_link(name, false);
+		(void)set_link(name, false);
 	if (count)
 		(void)printf("%s: %s\n", name, dry_run ? "would be as it was" : "is as it was");
 	return count;

@@ -40,14 +40,19 @@ int enabled_path(const char *file, char *ret_path, size_t capacity)
 int enabled_make_directory(const char *path)
 {
 	char directory[PATH_MAX];
+	int above = ENOENT; /* why one above it could not be made */
 
 	(void)snprintf(directory, sizeof(directory), "%s", path);
 	for (char *slash = directory + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		(void)mkdir(directory, 0777);
+		if (mkdir(directory, 0777) < 0 && errno != EEXIST && above == ENOENT)
+			above = errno;
 		*slash = '/';
 	}
-	return mkdir(directory, 0777) < 0 && errno != EEXIST ? -1 : 0;
+	if (mkdir(directory, 0777) == 0 || errno == EEXIST)
+		return 0;
+	errno = errno == ENOENT ? above : errno;
+	return -1;
 }
 
 static int compare(const void *a, const void *b)

@@ -287,6 +287,20 @@ class Launchers(Enabling):
         self.assertIn(f"tcsh reads none of the files of bash, zsh and fish: have it put {self.launchers} first on PATH", said)
         self.assertEqual(self.seen("disable", "claude", code=0, env={"SHELL": "/usr/bin/tcsh"}).stderr, b"")
 
+    @unittest.skipIf(os.geteuid() == 0, "root writes everywhere")
+    def test_nothing_can_be_written(self):
+        """Nothing is said to be wrapped."""
+        home = self.top / "fixed"
+        home.mkdir(mode=0o555)
+        done = self.seen("enable", "claude", code=8, env={"HOME": str(home)})
+        self.assertEqual((done.stdout, done.stderr.decode()), (b"", f"seen: {home}/.local/share/seen/launchers/claude: Permission denied\n"))
+
+    def test_a_file_of_a_shell_that_cannot_be_written(self):
+        self.bashrc.unlink()
+        self.bashrc.mkdir()
+        said = self.seen("enable", "claude", code=8).stderr.decode()
+        self.assertIn(f"a shell whose file was not written reads it by this line: . '{self.home}/.local/share/seen/enabled.sh'", said)
+
     def test_all(self):
         self.program("codex", "echo codex")
         self.seen("enable", "--all", "--no-hooks", code=0)
