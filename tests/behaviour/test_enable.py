@@ -289,7 +289,7 @@ class Launchers(Enabling):
 
     @unittest.skipIf(os.geteuid() == 0, "root writes everywhere")
     def test_nothing_can_be_written(self):
-        """Nothing is said to be wrapped."""
+        """Nothing is reported as wrapped."""
         home = self.top / "fixed"
         home.mkdir(mode=0o555)
         done = self.seen("enable", "claude", code=8, env={"HOME": str(home)})
