@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -161,6 +162,24 @@ class Systems(unittest.TestCase):
         def names(directory, pattern):
             return {name for path in (SOURCE / directory).rglob("*.[ch]") for name in re.findall(pattern, path.read_text())}
         self.assertEqual(names("tests/unit", r"\bcr_\w+") - names("tests/support/plain", r"(?m)^(?:#define|static inline\b.*?)[ *](cr_\w+)"), set())
+
+    @unittest.skipUnless((BUILD / "compile_commands.json").exists(), "no list of the compiler's calls")
+    def test_older_headers(self):
+        """What those of Debian 11 lack is defined wherever it is named."""
+        headers = "sys/mman.h", "sys/syscall.h", "unistd.h", "linux/close_range.h", "linux/seccomp.h"
+        names = {name for header in ("tracker/sys/numbers.h", "shim/start/compat.h", "shim/preload/real.h")
+                 for name, again in re.findall(r"(?m)^#ifndef (\w+).*\n#define (\w+)", (SOURCE / header).read_text()) if name == again}
+        calls = [call for call in json.loads((BUILD / "compile_commands.json").read_text())
+                 if "tests/" not in call["file"] and re.search(rf"\b({'|'.join(names)})\b", pathlib.Path(call["file"]).read_text())]
+        self.assertGreater(len(calls), 10)
+        with tempfile.TemporaryDirectory() as scratch:
+            lacking = pathlib.Path(scratch, "lacking.h")
+            lacking.write_text("".join([*(f"#include <{header}>\n" for header in headers), *(f"#undef {name}\n" for name in sorted(names))]))
+            for call in {call["file"]: call for call in calls}.values():
+                words = shlex.split(call["command"].rpartition(" -o ")[0])
+                words = words[1:] if words[0].endswith("ccache") else words
+                done = run(*words, "-include", lacking, "-fsyntax-only", call["file"], cwd=call["directory"], check=False)
+                self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_cells_of_a_run(self):
         """Of programs, how many there are; a test that is left out is named as one of several is."""
