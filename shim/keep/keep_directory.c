@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include "shim/keep/scratch.h"
+#include "tracker/path/path.h"
 #include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
 enum {
 	ANSWERS = 4,
 	ANSWER_PATH_BYTES = 512, /* of a longer path the kernel is asked each time */
+	NAMES_MAX = 16,          /* of a path; of more one question to /proc takes less */
 };
 
 static const uint64_t VALID_NS = 2000000;
@@ -49,8 +52,47 @@ bool keep_link_of(int fd, char *ret_path)
 	       ret_path[0] == '/';
 }
 
+/* Does no symbolic link lead to what a path names?  Then its path is what its name says.  A process's first question to
+ * /proc takes several times what this does: the kernel makes directories for it.  own: room for the path. */
+static bool is_without_links(int directory, const char *path, int flags, char *own)
+{
+	size_t length = strnlen(path, SEGMENT_PATH_BYTES);
+	struct stat stat;
+	int names = 0;
+
+	if (!length || length == SEGMENT_PATH_BYTES || (path[0] != '/' && directory != AT_FDCWD))
+		return false;
+	memcpy(own, path, length + 1);
+	for (char *at = own + strspn(own, "/"); *at; at += strspn(at, "/")) {
+		at += strcspn(at, "/");
+		char behind = *at;
+		*at = '\0';
+		bool is_plain = names++ < NAMES_MAX &&
+				sys_fstatat(directory, own, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+				!S_ISLNK(stat.st_mode);
+		*at = behind;
+		if (!is_plain || ((behind || (flags & O_DIRECTORY)) && !S_ISDIR(stat.st_mode)))
+			return false;
+	}
+	return true;
+}
+
+static bool find_without_links(int directory, const char *path, int flags, char *ret_path)
+{
+	char *own = scratch_acquire();
+	bool found = own && is_without_links(directory, path, flags, own);
+
+	if (found && path[0] != '/')
+		found = sys_getcwd(own, SEGMENT_PATH_BYTES) > 0;
+	found = found && path_normalize(own, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	scratch_release(own);
+	return found;
+}
+
 bool keep_link_of_path(int directory, const char *path, int flags, char *ret_path)
 {
+	if (find_without_links(directory, path, flags, ret_path))
+		return true;
 	int fd = sys_openat(directory, path, O_PATH | O_CLOEXEC | flags, 0);
 
 	if (fd < 0)

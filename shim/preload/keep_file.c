@@ -213,12 +213,25 @@ void keep_open(struct call *call)
 	keep_name_release(&name);
 }
 
+/* Where a new file is: by its name, which /proc need not be asked for. */
+static bool find_new(const struct call *call, const struct pack_state *state, char *ret_path)
+{
+	const struct call_name by_descriptor = { .directory = call->descriptor };
+	struct pack_state there;
+
+	if (call->operation == OPERATION_OPEN_TEMPORARY &&
+	    keep_name_state(&call->name, &there) == 0 && there.dev == state->dev &&
+	    there.ino == state->ino)
+		return keep_name_resolve(&shim.segment, &call->name, ret_path);
+	return keep_name_resolve(&shim.segment, &by_descriptor, ret_path);
+}
+
 /* A file whose name is only known now. */
-static bool keep_named_now(const struct call_name *by_descriptor, const struct pack_state *state)
+static bool keep_named_now(const struct call *call, const struct pack_state *state)
 {
 	const struct keeper self = keep_self();
 	char *path = scratch_acquire();
-	bool is_of_undo = path && keep_name_resolve(&shim.segment, by_descriptor, path) &&
+	bool is_of_undo = path && find_new(call, state, path) &&
 			  keep_name_observed(&shim.segment, path) &&
 			  !keep_name_excluded(&self, path);
 
@@ -257,7 +270,7 @@ void keep_opened(struct call *call)
 	if (!call->kept.stamps || call->descriptor < 0 || call->operation == OPERATION_OPEN_LATER ||
 	    shim.sandboxed || keep_name_state(&name, &state) < 0 || !S_ISREG(state.mode))
 		return;
-	if (call->is_template && !keep_named_now(&name, &state))
+	if (call->is_template && !keep_named_now(call, &state))
 		return;
 	bool is_new = call->is_template || call->kept.is_new;
 	if (is_new)

@@ -11,7 +11,8 @@ const char *variable(char *const environment[], const char *name)
 {
 	size_t length = strlen(name);
 	for (size_t i = 0; environment && environment[i]; i++)
-		if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
+		if (environment[i][0] == name[0] && strncmp(environment[i], name, length) == 0 &&
+		    environment[i][length] == '=')
 			return environment[i] + length + 1;
 	return NULL;
 }

@@ -23,9 +23,11 @@ import unittest
 from harness import BUILD, SEEN, Session
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.environ["SEEN_SOURCE"]
 FIGURES = os.path.join(HERE, "instructions.json")
 PROGRAMS = os.path.join(BUILD, "tests", "bench")
 EMPTY = os.path.join(PROGRAMS, "empty_preload.so")
+LIBRARY = os.path.join(BUILD, "lib", "seen", "libseen.so")
 GROWTH = 1.05
 PATIENCE_S = 120
 WRITES = os.environ.get("SEEN_INSTRUCTIONS") == "write"
@@ -40,6 +42,24 @@ def environment():
     compiler = subprocess.run([cache["CMAKE_C_COMPILER"], "-dumpfullversion"], stdout=subprocess.PIPE, text=True, check=True).stdout
     return {"machine": platform.machine(), "libc": " ".join(platform.libc_ver()), "compiler": compiler.strip(),
             "build": "release" if cache.get("CMAKE_BUILD_TYPE") == "Release" and not cache.get("SEEN_SANITIZE") else "another"}
+
+
+def output_of(*words):
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+
+def executed(counts):
+    """Names of functions that callgrind found executed in this library; those outside of .text have no object."""
+    objects, names, last, ran = {}, {}, "", set()
+    with open(counts, encoding="utf-8", errors="replace") as file:
+        for kind, number, name in re.findall(r"^(c?ob|c?fn)=\((\d+)\)(?: (.+))?$", file.read(), re.M):
+            table = names if kind.endswith("fn") else objects
+            table[number] = re.sub(r"'\d+$", "", name) or table[number]
+            if kind == "ob":
+                last = table[number]
+            elif kind == "fn" and (last == "???" or os.path.basename(last) == os.path.basename(LIBRARY)):
+                ran.add(table[number])
+    return ran
 
 
 def setUpModule():
@@ -165,6 +185,26 @@ class Instructions(unittest.TestCase):
         self.options = self.OPTIONS
         self.run_program("seen", ["/bin/true"])  # a session's first start of a program notes where it lies
         self.judge("start and exit of /bin/true", self.count("seen", ["/bin/true"])[0] - self.count("injected", ["/bin/true"])[0])
+
+    def test_what_a_start_runs_lies_together(self):
+        """Each page of the library that a start touches costs a fault: shim/start.ld."""
+        self.options = self.OPTIONS
+        self.run_program("seen", ["/bin/true"])
+        self.count("seen", ["/bin/true"])
+        symbols = {line[3]: (int(line[0], 16), int(line[1], 16)) for line in map(str.split, output_of("nm", "-S", LIBRARY)) if len(line) == 4}
+        first = next(line.split() for line in output_of("readelf", "-SW", LIBRARY) if " .text.first " in line)
+        start, size = (int(first[first.index("PROGBITS") + i], 16) for i in (1, 3))
+        ran = executed(os.path.join(self.session.directory, "callgrind")) & set(symbols)
+        self.assertGreater(len(ran), 40)
+        self.assertEqual([name for name in sorted(ran) if not start <= symbols[name][0] < start + size], [], "not in shim/start.ld")
+
+    def test_names_of_what_a_start_runs(self):
+        with open(os.path.join(SOURCE, "shim/start.ld"), encoding="ascii") as file:
+            names = re.findall(r"\.(?:text|bss)\.(?:unlikely\.)?(\w+)", file.read())
+        symbols = [line.split()[-1] for line in output_of("nm", LIBRARY)]
+        known = set(symbols) | {symbol.split(".")[0] for symbol in symbols}
+        self.assertGreater(len(names), 100)
+        self.assertEqual([name for name in names if name not in known | {"first", "startup"}], [], "are in shim/start.ld, and no more in the library")
 
     def test_system_calls_of_the_start(self):
         self.options = self.OPTIONS

@@ -103,6 +103,12 @@ static void use_head(struct journal *journal, long address)
 	journal->known = (uint64_t *)(void *)(journal->units + JOURNAL_KNOWN_AT);
 }
 
+/* It will be written to: one page fault instead of two. */
+static void touch_head(struct journal *journal)
+{
+	(void)__atomic_fetch_or(&journal->header->next, 0, __ATOMIC_RELAXED);
+}
+
 /* Maps the pages before the first record and the window behind them by one mapping, where little
  * lies between: at the start of a program a mapping costs more than all that it writes.  Returns 0;
  * -EFBIG where that is too much for one. */
@@ -129,8 +135,7 @@ static int map_together(int fd, struct stat *stat, struct journal *journal)
 	if (is_error(address))
 		return (int)address;
 	use_head(journal, address);
-	/* It will be written to: one page fault instead of two. */
-	(void)__atomic_fetch_or(&journal->header->next, 0, __ATOMIC_RELAXED);
+	touch_head(journal);
 	journal->by_ticks = __atomic_load_n(&journal->header->by_ticks, __ATOMIC_RELAXED) == 1;
 	journal->mapped_units = to;
 	journal->window_units = units;
@@ -169,6 +174,8 @@ static int map_apart(int fd, enum mapping mapping, struct stat *stat, struct jou
 	if (is_error(address))
 		return (int)address;
 	use_head(journal, address);
+	if (mapping == MAPPING_WINDOWS)
+		touch_head(journal);
 	journal->mapped_units = bytes / JOURNAL_UNIT_BYTES;
 	journal->by_ticks = __atomic_load_n(&journal->header->by_ticks, __ATOMIC_RELAXED) == 1;
 	int error = check_header(journal->header, fd, stat);

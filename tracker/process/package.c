@@ -83,15 +83,15 @@ static int read_words(uint32_t pid, char *text, char **ret_words)
 	return count;
 }
 
-void package_complete(const struct segment *segment, struct subject subject, const char *executable,
-		      struct invocation *invocation)
+/* With room for two paths on the stack, which programs elsewhere have no use for. */
+static __attribute__((noinline)) void complete(const struct segment *segment,
+					       struct subject subject, const char *executable,
+					       struct invocation *invocation)
 {
 	char text[WORDS_BYTES], path[SEGMENT_PATH_BYTES], link[PROC_PATH_BYTES];
 	char *words[WORDS_MAX + 1];
 	struct invocation parent;
 
-	if (invocation->role != ROLE_TOOL || !strstr(executable, MARK))
-		return;
 	uint32_t pid = subject_parent(subject);
 	int count = pid ? read_words(pid, text, words) : 0;
 	if (!count)
@@ -113,4 +113,11 @@ void package_complete(const struct segment *segment, struct subject subject, con
 	invocation->role = ROLE_AGENT;
 	invocation->profile = parent.profile;
 	invocation->unknown = false;
+}
+
+void package_complete(const struct segment *segment, struct subject subject, const char *executable,
+		      struct invocation *invocation)
+{
+	if (invocation->role == ROLE_TOOL && strstr(executable, MARK))
+		complete(segment, subject, executable, invocation);
 }
