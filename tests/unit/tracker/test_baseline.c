@@ -414,3 +414,31 @@ Test(baseline, those_that_a_full_table_forgets_are_counted)
 	cr_assert_leq(found, 1024);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_baselines), FILES - found);
 }
+
+/* What a scope reads again is counted; what is new, or another's, is not. */
+Test(baseline, repeats_are_counted)
+{
+	read_it(scope, &V1);
+	read_it(other, &V1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_own_repeats), 0);
+	clock_now_ns += 3600 * 1000 * MS;
+	read_it(scope, &V1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_own_repeats), 1);
+	read_it(scope, &V2);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_own_repeats), 1);
+}
+
+Test(baseline, invalidated_and_known_anew)
+{
+	given(scope, &V1);
+	given(other, &V1);
+	baseline_forget(&world.segment, scope, key);
+	cr_assert_eq(at(scope), 0);
+	cr_assert_eq(at(other), 1);
+	clock_now_ns += 3600 * 1000 * MS;
+	read_it(scope, &V1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_own_repeats), 0, "it is new");
+	given(scope, &V2);
+	cr_assert_eq(at(scope), 2);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_baselines), 0);
+}

@@ -355,3 +355,16 @@ Test(contents, on_a_full_disk_the_file_stays)
 	cr_assert_eq(error, -ENOSPC);
 	cr_assert(version_equal(&before, &after));
 }
+
+/* The store's directory is descriptor 0 for a moment. */
+Test(contents, without_standard_input)
+{
+	struct version version = keep("f", 1000, 1);
+	struct content content;
+
+	must(close(0) == 0);
+	int fd = contents_open(&world.segment, &version);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(content_of_descriptor(fd, UINT64_MAX, &content), 0);
+	cr_assert(version_equal(&content.version, &version));
+}

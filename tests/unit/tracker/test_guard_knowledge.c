@@ -222,3 +222,16 @@ Test(guard_knowledge, of_a_scope_that_is_written)
 	slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
 	cr_assert(knowledge("f").is_known);
 }
+
+/* What was let pass, or refused for another reason, was no refusal of what its agent knew. */
+Test(guard_knowledge, one_that_passed_and_reads)
+{
+	deliver_to(agent, "f");
+	world_fill(&world, "f", 100, 2);
+	ASSERT_PASSES(check("f", GUARD_APPENDS), GUARD_STALE);
+	wait_burst();
+	read_by(scope, "f");
+	wait_burst();
+	cr_assert_eq(knowledge("f").scope_id, agent);
+	ASSERT_ANSWER(check("f", GUARD_REPLACES), GUARD_STALE, GUARD_WARN, 0);
+}

@@ -369,3 +369,35 @@ Test(inputs, damaged)
 	}
 	cr_assert(are_same());
 }
+
+/* What a name is and what it leads to, whose both are, and their modes. */
+Test(inputs, owner)
+{
+	write_file("f", "");
+	must(symlink("f", "link") == 0 && symlink("none", "hanging") == 0);
+	cr_assert_eq(add(INPUT_OWNER, "link"), 0);
+	cr_assert_eq(add(INPUT_OWNER, "hanging"), 0);
+	write_file("f", "more");
+	cr_assert(are_same());
+	chmod("f", 0640);
+	cr_assert_not(are_same(), "what a link leads to has another mode");
+	chmod("f", 0600);
+	cr_assert(are_same());
+	write_file("none", "");
+	cr_assert_not(are_same(), "a link leads to something now");
+	unlink("none");
+	cr_assert(are_same());
+	unlink("link");
+	cr_assert_not(are_same());
+	write_file("link", "");
+	cr_assert_not(are_same(), "it is no link any more");
+}
+
+Test(inputs, of_no_kind)
+{
+	write_file("f", "one");
+	cr_assert_eq(add(INPUT_CONTENT, "f"), 0);
+	((struct input *)(void *)inputs.bytes)->kind = INPUT_KINDS;
+	cr_assert_not(are_same());
+	cr_assert_eq(inputs_length(&inputs), 0);
+}

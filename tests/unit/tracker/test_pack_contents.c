@@ -7,6 +7,7 @@
 #include "tracker/content/pack_contents.h"
 #include "tracker/content/pack_find.h"
 #include "tracker/content/pack_name.h"
+#include "tracker/content/pack_state.h"
 #include "tracker/content/pack_window.h"
 #include "tracker/content/pack_write.h"
 
@@ -233,4 +234,22 @@ Test(pack_contents, what_is_not_there_is_refused)
 	must(pwrite(fd, "\0\0\0\0", 4, (off_t)first) == 4);
 	cr_assert_eq(read_content(second, &version, &record), -EBADMSG);
 	must(close(fd) == 0);
+}
+
+/* A device has the number that stat(2) has for it. */
+Test(pack_contents, state_of_devices)
+{
+	static const char *const NAMES[] = { "/dev/null", "/dev/tty", "/", "/proc/self/stat" };
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		struct pack_state state;
+		struct stat now;
+		must(stat(NAMES[i], &now) == 0);
+		cr_assert_eq(pack_state_read(AT_FDCWD, NAMES[i], 0, &state), 0);
+		cr_expect_eq(state.dev, now.st_dev, "%s", NAMES[i]);
+		cr_expect_eq(state.rdev, now.st_rdev, "%s", NAMES[i]);
+		cr_expect_eq(state.ino, now.st_ino, "%s", NAMES[i]);
+		cr_expect_eq(state.mode, now.st_mode, "%s", NAMES[i]);
+		cr_expect_eq(state.nlink, now.st_nlink, "%s", NAMES[i]);
+	}
 }

@@ -371,6 +371,8 @@ static int late_pid(void)
 	must(slot.pid == 4321 && slot.state == PROCESS_ANNOUNCED && strcmp(slot.name, "cat") == 0);
 	process_set_pid(&world.segment, ref, 4322); /* known already */
 	must(process_read(&world.segment, ref.index, &slot) && slot.pid == 4321);
+	process_renumber(&world.segment, ref, 4323);
+	must(process_read(&world.segment, ref.index, &slot) && slot.pid == 4323);
 	process_set_pid(&world.segment, (struct process_ref){ 1000000, 5 }, 1);
 	process_exit(&world.segment, (struct process_ref){ 1000000, 5 });
 	used_ticket = ticket + 7;

@@ -245,3 +245,35 @@ Test(receiver, damage)
 	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
 	kill_process(shell);
 }
+
+/* Who is not below the shell prints nothing of it. */
+Test(receiver, beside_the_shell)
+{
+	must(pipe(ends) == 0);
+	struct subject shell = shell_with(ends[1]), other = process_with(-1, ends[1]);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
+	cr_assert_eq(find_receiver(other), RECEIVER_OTHER);
+	kill_process(other);
+	kill_process(shell);
+}
+
+/* A process that was forked, and one that executed a program since. */
+Test(receiver, forks)
+{
+	struct kernel_status status;
+	struct subject forked = process_with(-1, -1);
+	char byte;
+
+	cr_assert(kernel_status_of(forked.pid, &status) && status.is_fork);
+	kill_process(forked);
+	must(pipe(ends) == 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		must(dup2(ends[1], 1) == 1);
+		(void)execl("/bin/sh", "sh", "-c", "echo; read line", NULL);
+		_exit(1);
+	}
+	must(read(ends[0], &byte, 1) == 1);
+	cr_assert(kernel_status_of((uint32_t)pid, &status) && !status.is_fork);
+	kill_process((struct subject){ (uint32_t)pid });
+}

@@ -172,6 +172,8 @@ Test(request, reader)
 	struct request probe = request_of(ROLE_READER);
 	request_init(&world.segment, &probe, true);
 	request_cancel(&world.segment, &probe);
+	cr_assert_eq(probe.number, 0);
+	cr_assert_eq(probe.command_id, 0);
 	request_init(&world.segment, &request, false);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
 	cr_assert_eq(command_of(&request)->running, 1);

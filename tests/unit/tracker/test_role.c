@@ -367,3 +367,31 @@ Test(role, whitelisted)
 	cr_assert(!parsed("/usr/bin/node node").whitelisted);
 	cr_assert(!parsed("/bin/cat cat reads").whitelisted);
 }
+
+/* Readers that ask for nothing in the workspace. */
+Test(role, probes)
+{
+	static const struct {
+		const char *line;
+		bool probes;
+	} CASES[] = {
+		{ "/bin/grep grep --version", true }, { "/bin/grep grep --help", true },
+		{ "/bin/grep grep a f", false },      { "/bin/grep grep a /etc/f", true },
+		{ "/bin/grep grep /etc/f", false },   { "/bin/grep grep -n a /etc/f g", false },
+		{ "/bin/ls ls /etc", true },          { "/bin/ls ls -l", false },
+		{ "/bin/ls ls - /etc", false },       { "/bin/ls ls -l --version /", true },
+	};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		struct invocation invocation = parsed(CASES[i].line);
+		cr_expect_eq(invocation.role, ROLE_READER, "%s", CASES[i].line);
+		cr_expect_eq(invocation.probes, CASES[i].probes, "%s", CASES[i].line);
+	}
+}
+
+/* One ending is left aside. */
+Test(role, two_endings)
+{
+	cr_expect_eq(parsed("/bin/cat cat f").role, ROLE_VIEWER);
+	cr_expect_eq(parsed("/bin/cat.exe cat.exe f").role, ROLE_VIEWER);
+	cr_expect_eq(parsed("/bin/cat.exe.py cat.exe.py f").role, ROLE_TOOL);
+}

@@ -317,3 +317,28 @@ Test(scope, a_dead_writer_costs_one_lookup)
 	cr_assert_not_null(scope_find(&world.segment, id));
 	cr_assert_eq(scope_new_epoch(&world.segment, id), 0);
 }
+
+Test(scope, flags_of_none)
+{
+	cr_assert_eq(scope_flags(&world.segment, 0), 0);
+	cr_assert_eq(scope_flags(&world.segment, 12345), 0);
+}
+
+/* An agent's new epoch is one of its forks, and not of what has its process. */
+Test(scope, new_epoch_of_forks)
+{
+	uint64_t head = world_scope(&world, "head"), named = world_scope(&world, "named");
+	uint64_t fork_ = scope_id_of(7, "fork"), other = scope_id_of(7, "other");
+
+	must(scope_claim(&world.segment, fork_, NULL, 0x7fffffff, world.profile, "fork") != NULL);
+	must(scope_claim(&world.segment, other, NULL, 0x7ffffffe, world.profile, "other") != NULL);
+	scope_set_head(&world.segment, named, head);
+	scope_set_head(&world.segment, fork_, head);
+	uint64_t of_named = scope_epoch(&world.segment, named);
+	uint64_t of_fork = scope_epoch(&world.segment, fork_);
+	uint64_t of_other = scope_epoch(&world.segment, other);
+	cr_assert_eq(scope_new_epoch(&world.segment, head), 0);
+	cr_assert_eq(scope_epoch(&world.segment, named), of_named);
+	cr_assert_neq(scope_epoch(&world.segment, fork_), of_fork);
+	cr_assert_eq(scope_epoch(&world.segment, other), of_other);
+}

@@ -499,3 +499,37 @@ Test(segment, in_memory_it_grows_as_it_is_used)
 	cr_assert_eq(error, 0);
 	cr_assert_eq(status, 0, "status %x", status);
 }
+
+/* A path that would end within the settings. */
+Test(segment, damaged_lengths_of_paths)
+{
+	struct segment_header *header = world.segment.header;
+	uint64_t room = (uint64_t)((const char *)world.segment.settings -
+				   (const char *)(header + 1));
+	const char *contents = segment_contents(&world.segment);
+
+	cr_assert_not_null(contents);
+	uint64_t before = (uint64_t)(strrchr(contents, '/') - contents);
+	header->journal_bytes += before;
+	header->contents_path_bytes -= before;
+	cr_assert_str_eq(segment_contents(&world.segment), contents + before);
+	for (uint64_t bytes = room - before + 1; bytes <= room + before; bytes++) {
+		header->contents_path_bytes = bytes;
+		cr_assert_null(segment_contents(&world.segment), "%d", (int)bytes);
+	}
+	header->journal_bytes = UINT64_MAX;
+	cr_assert_null(segment_journal(&world.segment));
+	cr_assert_null(segment_contents(&world.segment));
+}
+
+Test(segment, in_memory_alone)
+{
+	static char text[SETTINGS_TEXT_BYTES_MAX + 1] = "text";
+
+	cr_assert_eq(segment_create_private(world.settings, text, sizeof(text), &other), -ENOMEM);
+	cr_assert_eq(segment_create_private(world.settings, text, sizeof(text) - 1, &other), 0);
+	cr_assert_eq(other.settings->undo_max_bytes, world.settings->undo_max_bytes);
+	cr_assert_arr_eq((char *)other.header + other.header->text_offset, text, sizeof(text) - 1);
+	cr_assert_eq(other.capacity[TABLE_FILES], world.segment.capacity[TABLE_FILES]);
+	segment_unmap(&other);
+}
