@@ -27,9 +27,11 @@ behaviour.report_sums cmark-gfm
 behaviour.consumers curl python3-yaml
 faults.neighbours libjemalloc2 libeatmydata1 libfaketime tsocks
 faults.soak gnuplot-nox
+faults.suites libpython3-testsuite
 behaviour.suites binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
 view_packages_long="
-behaviour.suites_long binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip libpython3-testsuite bat
+behaviour.suites_long binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip bat
+faults.suites dpkg-dev make tcl-dev npm debootstrap
 behaviour.consumers postgresql clickhouse-server"
 # What scripts/check runs; a check whose program is not there is skipped.
 check_packages="clang clang-format clang-tidy cppcheck shellcheck"

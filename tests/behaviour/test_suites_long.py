@@ -1,4 +1,4 @@
-"""Programs of other projects do the same bare and under seen: every suite, CPython's own tests too (see suites)."""
+"""Programs of other projects do the same bare and under seen: every suite (see suites)."""
 
 import os
 import subprocess
