@@ -193,7 +193,9 @@ chroot root dpkg-query -W | sha1sum | sed 's/^/ok 1 packages /'; chroot root dpk
 
 def suites():
     """All, the cheapest first."""
-    make, own = "./configure -q && make -s -j2 && ", "make -s -j2 check TESTS= SUBDIRS=."
+    # Debian's patches make the files of automake look old: its own version need not be here
+    make = "touch aclocal.m4; find . -name Makefile.in -o -name configure -o -name 'config*.h*in' | xargs touch; ./configure -q && make -s -j2 && "
+    own = "make -s -j2 check TESTS= SUBDIRS=."
     check = 'make -s -k -j2 check-TESTS TESTS="$(echo $UNITS)" 2>&1'
     return [
         Stranger("bash", "tests/run-* !tests/run-all !tests/run-minimal !tests/run-gprof !tests/*.orig",
