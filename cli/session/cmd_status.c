@@ -58,7 +58,7 @@ static bool is_lost(int counter)
 
 /* ---- how full the tables are ---- */
 
-/* Those that hold entries. */
+/* Those that hold entries; those without a name tell where entries of another one are. */
 static const struct {
 	const char *name;
 	size_t offset; /* of the word in a slot that is 0 while the slot is empty */
@@ -284,6 +284,8 @@ static json_t *json_memory(const struct segment *segment)
 	json_t *object = json_object(), *tables = json_object();
 
 	for (int i = 0; i < TABLE_USED; i++) {
+		if (!TABLES[i].name)
+			continue;
 		json_t *table = json_object();
 		(void)json_object_set_new(table, "used",
 					  json_count(count_used(segment, (enum segment_table)i)));
@@ -490,10 +492,13 @@ static void print_memory(const struct segment *segment)
 	(void)printf("; paths %s of %s bytes\n", text_number(arena_used(segment), used),
 		     text_number(segment->arena_bytes, all));
 	print_label("");
-	for (int i = 0; i < TABLE_USED; i++)
+	for (int i = 0; i < TABLE_USED; i++) {
+		if (!TABLES[i].name)
+			continue;
 		(void)printf("%s%s %s/%s", i ? ", " : "", TABLES[i].name,
 			     text_number(count_used(segment, (enum segment_table)i), used),
 			     text_number(segment->capacity[i], all));
+	}
 	(void)putchar('\n');
 }
 

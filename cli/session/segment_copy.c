@@ -73,7 +73,7 @@ int segment_copy_cut(const char *path, bool if_full, struct segment *ret_segment
 	if (error == 0 &&
 	    sys_pread(fd, &grows, sizeof(grows), offsetof(struct segment_header, grows)) ==
 		    sizeof(grows) &&
-	    grows == 1)
+	    grows == SEGMENT_GROWS)
 		error = -ENODATA;
 	uint64_t blocks_bytes = error == 0 ? (uint64_t)stat.st_blocks * BLOCK_BYTES : 0;
 	if (error == 0 && (blocks_bytes >= (uint64_t)stat.st_size ||

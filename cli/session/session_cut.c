@@ -48,9 +48,10 @@ static int punch(int fd, off_t from, off_t to)
 		       : -errno;
 }
 
-/* Pages that hold zeroes. */
+/* Pages that hold zeroes, or are holes already. */
 struct zeroes {
 	off_t from, to;
+	off_t data_bytes; /* of these: that are no holes */
 };
 
 /* Makes a hole of the smaller one of both, and has the larger one stay.  The largest is made last: a segment
@@ -59,7 +60,7 @@ static int punch_smaller(int fd, struct zeroes zeroes, struct zeroes *largest)
 {
 	struct zeroes smaller = zeroes;
 
-	if (zeroes.to - zeroes.from > largest->to - largest->from) {
+	if (zeroes.data_bytes > largest->data_bytes) {
 		smaller = *largest;
 		*largest = zeroes;
 	}
@@ -71,8 +72,8 @@ static int punch_smaller(int fd, struct zeroes zeroes, struct zeroes *largest)
 static int cut_segment(int fd, const unsigned char *memory, off_t size, bool is_leased)
 {
 	static const unsigned char ZEROES[PAGE_BYTES];
-	struct zeroes largest = { 0, 0 };
-	off_t hole = 0, end = 0;
+	struct zeroes largest = { 0, 0, 0 };
+	off_t hole = 0, data_bytes = 0, end = 0;
 	int error = 0;
 
 	for (off_t at = 0; at < size && error == 0; at += PAGE_BYTES) {
@@ -86,17 +87,21 @@ static int cut_segment(int fd, const unsigned char *memory, off_t size, bool is_
 			at = data / PAGE_BYTES * PAGE_BYTES;
 		}
 		off_t length = size - at < PAGE_BYTES ? size - at : PAGE_BYTES;
-		if (memcmp(memory + at, ZEROES, (size_t)length) == 0)
+		if (memcmp(memory + at, ZEROES, (size_t)length) == 0) {
+			data_bytes += length;
 			continue;
+		}
 		error = is_lost(fd, is_leased)
 				? -EAGAIN
-				: punch_smaller(fd, (struct zeroes){ hole, at }, &largest);
+				: punch_smaller(fd, (struct zeroes){ hole, at, data_bytes },
+						&largest);
 		hole = at + PAGE_BYTES;
+		data_bytes = 0;
 	}
 	if (error == 0 && is_lost(fd, is_leased))
 		error = -EAGAIN;
 	if (error == 0)
-		error = punch_smaller(fd, (struct zeroes){ hole, size }, &largest);
+		error = punch_smaller(fd, (struct zeroes){ hole, size, data_bytes }, &largest);
 	return error == 0 ? punch(fd, largest.from, largest.to) : error;
 }
 
@@ -141,7 +146,6 @@ static int cut_journal(const char *path)
 /* Cuts a session whose segment no other process can open. */
 static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone)
 {
-	static const uint64_t NONE = 0;
 	struct segment segment;
 	char journal[SEGMENT_PATH_BYTES] = "";
 	void *memory = mmap(NULL, (size_t)stat->st_size, PROT_READ, MAP_SHARED, fd, 0);
@@ -158,10 +162,14 @@ static int cut(int fd, const struct stat *stat, bool is_leased, bool packs_alone
 	/* first, since the segment tells whether there is something to do */
 	if (error == 0 && journal[0])
 		(void)cut_journal(journal);
-	/* before a page becomes a hole: a process that uses it again gives it all its blocks first */
-	if (error == 0 && !packs_alone &&
-	    pwrite(fd, &NONE, sizeof(NONE), offsetof(struct segment_header, grows)) != sizeof(NONE))
-		error = -errno;
+	/* before a page becomes a hole: a process that uses it again gives it its blocks first */
+	uint64_t growth = error == 0 ? segment.header->grows : SEGMENT_IS_WHOLE;
+	if (error == 0 && !packs_alone && growth == SEGMENT_GROWS) {
+		growth = SEGMENT_IS_CUT;
+		if (pwrite(fd, &growth, sizeof(growth), offsetof(struct segment_header, grows)) !=
+		    sizeof(growth))
+			error = -errno;
+	}
 	if (error == 0 && !packs_alone)
 		error = cut_segment(fd, memory, stat->st_size, is_leased);
 	(void)munmap(memory, (size_t)stat->st_size);

@@ -29,8 +29,9 @@ void session_cut_packs(const char *directory);
  * cut yet?  On tmpfs a read through a mapping allocates some. */
 static inline int session_cut_is_due(uint64_t size_bytes, uint64_t blocks)
 {
-	enum { PART = 16 };
-	return blocks * 512 >= size_bytes / PART;
+	enum { PART = 16, DUE_BYTES = 1 << 19 };
+	uint64_t due_bytes = size_bytes / PART;
+	return blocks * 512 >= (due_bytes < DUE_BYTES ? due_bytes : DUE_BYTES);
 }
 
 #endif

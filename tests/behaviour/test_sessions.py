@@ -83,7 +83,8 @@ class Status(Case):
         self.assertTrue(all(count == 0 for count in status["lost"].values()))
         memory = status["memory"]
         self.assertEqual(memory["bytes"], os.stat(self.session_directory() / "segment").st_size)
-        self.assertEqual(memory["tables"]["files"], {"used": 1, "capacity": 16384})
+        self.assertEqual(memory["tables"]["files"]["used"], 1)
+        self.assertIn(memory["tables"]["files"]["capacity"], (131072, 16384))  # the latter where a file system gives all blocks at once
         self.assertIn("kept", memory["tables"])
         self.assertNotIn(b"null", self.seen("status").stdout)
         self.assertLess(memory["arena_bytes_used"], memory["arena_bytes"])

@@ -37,6 +37,7 @@
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
+#include "tracker/segment/index.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/segment_create.h"
 #include "tracker/segment/tables.h"
@@ -60,6 +61,18 @@ struct world {
 
 /* The nonce is "seen-0011223344556677". */
 static const unsigned char WORLD_RANDOM[8] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77 };
+
+/* slot_of_file(): where the file of a key is. */
+static inline struct file_slot *slot_of_file(const struct segment *segment, uint64_t key)
+{
+	struct index_search search = { .hash = key };
+	struct file_slot *slot;
+
+	while ((slot = index_next(segment, TABLE_FILES, &search)) && slot->key != key)
+		continue;
+	must(slot);
+	return slot;
+}
 
 /* world_make(): the directories and the segment's file, not mapped.  overrides: "section.name=value"..., NULL. */
 static inline void world_make(struct world *world, const char *const *overrides)

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "tracker/process/source.h"
+#include "tracker/segment/index.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
-enum {
-	/* with half as many, a table that is 60 % full would forget two files of 10,000, and one
-	 * that is full 6 % */
-	PROBES = 64,
-	ATTEMPTS = 4,
-};
+enum { ATTEMPTS = 4 };
 
 /* The follower of the table (cli/run/metadata.c) need not read all of it to know that nothing
  * happened. */
@@ -23,58 +19,84 @@ static void commit(const struct segment *segment, struct file_slot *slot, struct
 	(void)__atomic_add_fetch(&segment->header->files_changed, 1, __ATOMIC_RELEASE);
 }
 
-static uint64_t index_of(const struct segment *segment, uint64_t key, unsigned probe)
-{
-	return (key + probe) % segment->capacity[TABLE_FILES];
-}
-
 /* A slot takes several lines of the processor's memory, and where it is in a large table none of
- * them is at hand: they are all asked for at once, and the next slot's first, rather than one when
- * the one before has come. */
-static inline void fetch(const struct segment *segment, uint64_t key)
+ * them is at hand: they are all asked for at once, rather than one when the one before has come. */
+static inline void fetch(const struct file_slot *slot)
 {
 	enum { LINE = 64 };
-	const char *slot = segment_slot(segment, TABLE_FILES, index_of(segment, key, 0));
 
-	for (size_t at = 0; at < sizeof(struct file_slot) + LINE; at += LINE)
-		__builtin_prefetch(slot + at);
+	for (size_t at = 0; at < sizeof(*slot) + LINE; at += LINE)
+		__builtin_prefetch((const char *)slot + at);
 }
 
-/* The slot that holds the key, else the one to put it into: an empty one, else, of those probed,
- * the one read longest ago. */
+/* The slot that holds a key, or NULL.  ret_search: the search that ended.  ret_blank: a slot in which nothing is yet,
+ * and which was meant for the key, or for one of the same tag; NULL: there is none. */
 static struct file_slot *find(const struct segment *segment, uint64_t key,
-			      struct file_slot **ret_place)
+			      struct index_search *ret_search, struct file_slot **ret_blank)
 {
-	struct file_slot *place = NULL;
-	uint64_t oldest = UINT64_MAX;
+	struct file_slot *slot;
 
-	fetch(segment, key);
-	for (unsigned probe = 0; probe < PROBES; probe++) {
-		uint64_t index = index_of(segment, key, probe);
-		struct file_slot *slot = segment_slot(segment, TABLE_FILES, index);
-		uint64_t found = segment_is_used(segment, TABLE_FILES, index)
-					 ? __atomic_load_n(&slot->key, __ATOMIC_RELAXED)
-					 : 0;
+	*ret_search = (struct index_search){ .hash = key };
+	*ret_blank = NULL;
+	while ((slot = index_next(segment, TABLE_FILES, ret_search))) {
+		fetch(slot);
+		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
 		if (found == key)
 			return slot;
-		if (found == 0) {
-			place = slot;
-			break;
-		}
-		uint64_t last = __atomic_load_n(&slot->last_read_ns, __ATOMIC_RELAXED);
+		if (found == 0 && !*ret_blank)
+			*ret_blank = slot;
+	}
+	return NULL;
+}
+
+static struct file_slot *find_known(const struct segment *segment, uint64_t key)
+{
+	struct index_search search;
+	struct file_slot *blank;
+
+	return key ? find(segment, key, &search, &blank) : NULL;
+}
+
+/* A slot for a new file, noted under its key: an empty one, else, of INDEX_PROBES, that of the file read longest ago.
+ * NULL: there is none, or another process was faster. */
+static struct file_slot *make_place(const struct segment *segment,
+				    const struct index_search *search)
+{
+	const uint64_t capacity = segment->capacity[TABLE_FILES];
+	uint64_t oldest = UINT64_MAX, place;
+	bool is_full;
+	uint64_t first = place = index_slot(segment, TABLE_FILES, &is_full);
+
+	if (first == capacity)
+		return NULL;
+	for (unsigned i = 0; is_full && i < INDEX_PROBES; i++) {
+		uint64_t index = (first + i) % capacity;
+		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, index);
+		uint64_t last = segment_is_used(segment, TABLE_FILES, index)
+					? __atomic_load_n(&slot->last_read_ns, __ATOMIC_RELAXED)
+					: UINT64_MAX;
 		if (last < oldest) {
 			oldest = last;
-			place = slot;
+			place = index;
 		}
 	}
-	if (ret_place)
-		*ret_place = place;
-	return NULL;
+	return index_note(segment, TABLE_FILES, search, place)
+		       ? segment_slot(segment, TABLE_FILES, place)
+		       : NULL;
+}
+
+/* Something else is in the slot now. */
+static void forget_word(const struct segment *segment, enum segment_table table, uint64_t hash,
+			const void *slot)
+{
+	uint64_t bytes = (uint64_t)((const unsigned char *)slot - segment->tables[table]);
+
+	index_remove(segment, table, hash, bytes / SEGMENT_SLOT_BYTES[table]);
 }
 
 int file_find(const struct segment *segment, uint64_t key, struct file_slot *ret_file)
 {
-	const struct file_slot *slot = key ? find(segment, key, NULL) : NULL;
+	const struct file_slot *slot = find_known(segment, key);
 	struct file_slot copy;
 	if (!slot || !slot_read(slot, &copy, sizeof(copy)) || copy.key != key)
 		return -ENOENT;
@@ -94,67 +116,107 @@ uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino
 	return file_by_inode_at(segment, dev, ino, &found_ns);
 }
 
+/* The same of inodes. */
+static struct inode_slot *find_inode(const struct segment *segment, uint64_t dev, uint64_t ino,
+				     struct index_search *ret_search, struct inode_slot **ret_blank)
+{
+	struct inode_slot *slot;
+
+	*ret_search = (struct index_search){ .hash = inode_hash(dev, ino) };
+	*ret_blank = NULL;
+	while ((slot = index_next(segment, TABLE_INODES, ret_search))) {
+		uint64_t found = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
+		if (found == ino && __atomic_load_n(&slot->dev, __ATOMIC_RELAXED) == dev &&
+		    __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED))
+			return slot;
+		if (found == 0 && !*ret_blank &&
+		    !__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED))
+			*ret_blank = slot;
+	}
+	return NULL;
+}
+
+static struct inode_slot *make_inode_place(const struct segment *segment,
+					   const struct index_search *search)
+{
+	const uint64_t capacity = segment->capacity[TABLE_INODES];
+	uint64_t oldest = UINT64_MAX, place;
+	bool is_full;
+	uint64_t first = place = index_slot(segment, TABLE_INODES, &is_full);
+
+	if (first == capacity)
+		return NULL;
+	for (unsigned i = 0; is_full && i < INDEX_PROBES; i++) {
+		uint64_t index = (first + i) % capacity;
+		const struct inode_slot *slot = segment_slot(segment, TABLE_INODES, index);
+		uint64_t found = segment_is_used(segment, TABLE_INODES, index)
+					 ? __atomic_load_n(&slot->found_realtime_ns,
+							   __ATOMIC_RELAXED)
+					 : UINT64_MAX;
+		if (found < oldest) {
+			oldest = found;
+			place = index;
+		}
+	}
+	return index_note(segment, TABLE_INODES, search, place)
+		       ? segment_slot(segment, TABLE_INODES, place)
+		       : NULL;
+}
+
 uint64_t file_by_inode_at(const struct segment *segment, uint64_t dev, uint64_t ino,
 			  uint64_t *ret_found_ns)
 {
-	for (unsigned probe = 0; probe < PROBES; probe++) {
-		uint64_t index = (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES];
-		const struct inode_slot *slot = segment_slot(segment, TABLE_INODES, index);
-		struct inode_slot copy;
-		if (!segment_is_used(segment, TABLE_INODES, index))
-			return 0;
-		uint64_t found = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
-		if (found == 0 && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == 0)
-			return 0;
-		if (found == ino && slot_read(slot, &copy, INODE_CHECKED_BYTES) &&
-		    copy.ino == ino && copy.dev == dev) {
-			*ret_found_ns = __atomic_load_n(&slot->found_realtime_ns, __ATOMIC_RELAXED);
-			return copy.file_key;
-		}
+	struct index_search search;
+	struct inode_slot *blank, copy;
+	const struct inode_slot *slot = find_inode(segment, dev, ino, &search, &blank);
+
+	if (!slot || !slot_read(slot, &copy, INODE_CHECKED_BYTES) || copy.ino != ino ||
+	    copy.dev != dev)
+		return 0;
+	*ret_found_ns = __atomic_load_n(&slot->found_realtime_ns, __ATOMIC_RELAXED);
+	return copy.file_key;
+}
+
+/* Tries once.  Returns false where another process was faster. */
+static bool try_inode_set(const struct segment *segment, uint64_t dev, uint64_t ino, uint64_t key)
+{
+	struct index_search search;
+	struct inode_slot *place, copy;
+	struct inode_slot *slot = find_inode(segment, dev, ino, &search, &place);
+
+	/* A writer that died inside left the words and no check value: to be written again. */
+	if (slot && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == key &&
+	    slot_read(slot, &copy, INODE_CHECKED_BYTES)) {
+		__atomic_store_n(&slot->found_realtime_ns, sys_realtime_ns(), __ATOMIC_RELAXED);
+		return true;
 	}
-	return 0;
+	if (!slot)
+		slot = place ? place : make_inode_place(segment, &search);
+	if (!slot)
+		return false;
+	uint64_t before_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
+	uint64_t before_ino = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
+	if ((slot == place && before_ino) || !slot_acquire(slot, &copy, INODE_CHECKED_BYTES))
+		return false;
+	if (copy.file_key && (copy.dev != before_dev || copy.ino != before_ino)) {
+		slot_abandon(slot, &copy, INODE_CHECKED_BYTES);
+		return false;
+	}
+	copy.dev = dev;
+	copy.ino = ino;
+	copy.file_key = key;
+	__atomic_store_n(&slot->found_realtime_ns, sys_realtime_ns(), __ATOMIC_RELAXED);
+	slot_commit(slot, &copy, INODE_CHECKED_BYTES);
+	if (before_ino && (before_ino != ino || before_dev != dev))
+		forget_word(segment, TABLE_INODES, inode_hash(before_dev, before_ino), slot);
+	return true;
 }
 
 static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino, uint64_t key)
 {
-	struct inode_slot *place = NULL;
-	struct inode_slot copy;
-
-	for (unsigned probe = 0; probe < PROBES; probe++) {
-		uint64_t index = (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES];
-		struct inode_slot *slot = segment_slot(segment, TABLE_INODES, index);
-		if (!segment_is_used(segment, TABLE_INODES, index)) {
-			place = segment_use(segment, TABLE_INODES, slot) ? slot : place;
-			break;
-		}
-		uint64_t found_ino = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
-		uint64_t found_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
-		uint64_t found_key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
-		if (found_ino == ino && found_dev == dev) {
-			/* A writer that died inside left the words and no check value: to be
-			 * written again. */
-			if (found_key == key && slot_read(slot, &copy, INODE_CHECKED_BYTES)) {
-				__atomic_store_n(&slot->found_realtime_ns, sys_realtime_ns(),
-						 __ATOMIC_RELAXED);
-				return;
-			}
-			place = slot;
-			break;
-		}
-		if (!place)
-			place = slot; /* a full neighbourhood: the first one gives way */
-		if (found_key == 0) {
-			place = slot;
-			break;
-		}
-	}
-	if (!place || !slot_acquire(place, &copy, INODE_CHECKED_BYTES))
-		return;
-	copy.dev = dev;
-	copy.ino = ino;
-	copy.file_key = key;
-	__atomic_store_n(&place->found_realtime_ns, sys_realtime_ns(), __ATOMIC_RELAXED);
-	slot_commit(place, &copy, INODE_CHECKED_BYTES);
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+		if (try_inode_set(segment, dev, ino, key))
+			return;
 }
 
 /* Keeps the path of a slot.  Where it fits into the room of the one that was there before it is put
@@ -181,24 +243,36 @@ static bool store_path(const struct segment *segment, const char *path,
 	return slot->path_offset != 0;
 }
 
+/* Where no path has room any more, a new file takes no slot: all that would be in it is its place. */
+static bool is_lost_for_paths(const struct segment *segment, const char *path)
+{
+	bool is_full = __atomic_load_n(&segment->header->files_given, __ATOMIC_RELAXED) >=
+		       segment->capacity[TABLE_FILES];
+
+	return !is_full && !arena_has_room(segment, strlen(path));
+}
+
 uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp,
 		     file_change *change, const void *data)
 {
 	uint64_t key = path_key(segment, path);
 
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		struct file_slot *place = NULL;
-		struct file_slot *slot = find(segment, key, &place);
+		struct index_search search;
+		struct file_slot *blank;
+		struct file_slot *slot = find(segment, key, &search, &blank);
 		struct file_slot copy;
-		bool make = slot == NULL;
-		if (make)
-			slot = place;
+		uint64_t before = 0; /* the file that makes place, or the same one */
+		if (!slot && !blank) {
+			if (is_lost_for_paths(segment, path))
+				break;
+			blank = make_place(segment, &search);
+			if (blank)
+				before = __atomic_load_n(&blank->key, __ATOMIC_RELAXED);
+		}
 		if (!slot)
-			continue;
-		if (make && !segment_use(segment, TABLE_FILES, slot))
-			break;
-		uint64_t before = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-		if (!slot_acquire(slot, &copy, sizeof(copy)))
+			slot = blank;
+		if (!slot || !slot_acquire(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.key && copy.key != key && copy.key != before) {
 			slot_abandon(
@@ -225,6 +299,8 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 		if (change)
 			change(&copy, data);
 		commit(segment, slot, &copy);
+		if (before && before != key)
+			forget_word(segment, TABLE_FILES, before, slot);
 		if (stamp)
 			inode_set(segment, stamp->dev, stamp->ino, key);
 		return key;
@@ -237,7 +313,7 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 		      const void *data)
 {
 	for (int attempt = 0; key && attempt < ATTEMPTS; attempt++) {
-		struct file_slot *slot = find(segment, key, NULL);
+		struct file_slot *slot = find_known(segment, key);
 		struct file_slot copy;
 		if (!slot)
 			return -ENOENT;

@@ -17,6 +17,8 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_COMMANDS] = sizeof(struct command_slot),
 	[TABLE_FILES] = sizeof(struct file_slot),
 	[TABLE_INODES] = sizeof(struct inode_slot),
+	[TABLE_FILE_INDEX] = sizeof(uint32_t),
+	[TABLE_INODE_INDEX] = sizeof(uint32_t),
 	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
 	[TABLE_BASELINES] = sizeof(struct baseline_slot),
 	[TABLE_LINE_RANGES] = sizeof(struct line_range_slot),
@@ -32,6 +34,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 
 enum {
 	SEGMENT_BYTES_MAX_SHIFT = 40,
+	ROOM_PART = 8, /* of a process's address space that a segment may take */
 };
 
 /* Does [offset, offset + bytes) lie behind the header and inside the segment, aligned? */
@@ -47,6 +50,12 @@ static unsigned part_shift(uint64_t capacity)
 	uint64_t more = (capacity - 1) / USED_PARTS;
 
 	return more ? 64 - (unsigned)__builtin_clzl(more) : 0;
+}
+
+/* Where something of a segment is, in bytes from its start. */
+static uint64_t offset_of(const struct segment *segment, const void *at)
+{
+	return (uint64_t)((const unsigned char *)at - (const unsigned char *)segment->header);
 }
 
 /* Checks a copy of a header; on success fills the view. */
@@ -100,17 +109,74 @@ int segment_view(void *memory, size_t size_bytes, struct segment *ret_segment)
 	return error;
 }
 
+static int allocate(int fd, uint64_t from, uint64_t to)
+{
+	int error;
+
+	do
+		error = sys_fallocate(fd, 0, (off_t)from, (off_t)(to - from));
+	while (error == -EINTR);
+	return error;
+}
+
+/* Allocates the parts of a table that are used, each run of them by one call. */
+static int fill_table(int fd, const struct segment *segment, enum segment_table table)
+{
+	const uint64_t capacity = segment->capacity[table], bytes = SEGMENT_SLOT_BYTES[table];
+	const uint64_t part = UINT64_C(1) << segment->part_shift[table];
+	const uint64_t offset = offset_of(segment, segment->tables[table]);
+	int error = 0;
+
+	for (uint64_t first = 0; error == 0;) {
+		first = segment_next_used(segment, table, first);
+		if (first >= capacity)
+			break;
+		uint64_t behind = first;
+		while (behind < capacity && segment_is_used(segment, table, behind))
+			behind += part;
+		behind = behind < capacity ? behind : capacity;
+		error = allocate(fd, offset + first * bytes, offset + behind * bytes);
+		first = behind;
+	}
+	return error;
+}
+
+/* Of a segment that was cut. */
+static int fill_used(int fd, const struct segment *segment)
+{
+	uint64_t arena = offset_of(segment, segment->arena);
+	uint64_t room = __atomic_load_n(&segment->header->arena_room, __ATOMIC_RELAXED);
+	int error = allocate(fd, 0, offset_of(segment, segment->tables[TABLE_FILES]));
+
+	for (int table = TABLE_FILES; table < TABLE_LINE_RANGES && error == 0; table++)
+		error = fill_table(fd, segment, (enum segment_table)table);
+	if (error == 0)
+		error = allocate(
+			fd, offset_of(segment, segment->tables[TABLE_LINE_RANGES]),
+			arena + (room < segment->arena_bytes ? room : segment->arena_bytes));
+	return error;
+}
+
 /* Has the file system the blocks of all of a file that does not grow?  Those that a session gave back when
  * it was over are allocated again. */
 static int fill(int fd, const struct stat *stat, const struct segment *segment)
 {
 	enum { BLOCK_BYTES = 512 /* stat(2), st_blocks */ };
+	uint64_t *grows = &segment->header->grows;
 	int error = 0;
 
-	if (!segment->grows && (uint64_t)stat->st_blocks * BLOCK_BYTES < (uint64_t)stat->st_size)
-		do
-			error = sys_fallocate(fd, 0, 0, stat->st_size);
-		while (error == -EINTR);
+	switch (__atomic_load_n(grows, __ATOMIC_RELAXED)) {
+	case SEGMENT_GROWS:
+		break;
+	case SEGMENT_IS_CUT:
+		error = fill_used(fd, segment);
+		if (error == 0)
+			__atomic_store_n(grows, SEGMENT_GROWS, __ATOMIC_RELEASE);
+		break;
+	default:
+		if ((uint64_t)stat->st_blocks * BLOCK_BYTES < (uint64_t)stat->st_size)
+			error = allocate(fd, 0, (uint64_t)stat->st_size);
+	}
 	return error == -EOPNOTSUPP ? 0 : error;
 }
 
@@ -136,7 +202,7 @@ static int map(const char *path, bool fills, struct segment *ret_segment)
 	/* A process with little room for memory of its own keeps it. */
 	struct rlimit64 room;
 	if (sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 &&
-	    room.rlim_cur / 16 < size_bytes) {
+	    room.rlim_cur / ROOM_PART < size_bytes) {
 		(void)sys_close(fd);
 		return -ENOMEM;
 	}
@@ -147,10 +213,11 @@ static int map(const char *path, bool fills, struct segment *ret_segment)
 		return (int)address;
 	}
 	error = segment_view((void *)address, size_bytes, &segment);
-	if (error == 0)
-		segment.grows = __atomic_load_n(&segment.header->grows, __ATOMIC_RELAXED) == 1;
 	if (error == 0 && fills)
 		error = fill(fd, &stat, &segment);
+	if (error == 0)
+		segment.grows = __atomic_load_n(&segment.header->grows, __ATOMIC_RELAXED) ==
+				SEGMENT_GROWS;
 	(void)sys_close(fd);
 	if (error < 0)
 		(void)sys_munmap((void *)address, size_bytes);
@@ -233,7 +300,8 @@ void *segment_slot(const struct segment *segment, enum segment_table table, uint
 	return segment->tables[table] + index * SEGMENT_SLOT_BYTES[table];
 }
 
-_Static_assert((int)TABLE_USED <= (int)SEGMENT_CAPACITY_MIN, "each table has a slot there");
+_Static_assert((int)TABLE_REMEMBERED < (int)SEGMENT_CAPACITY_MIN,
+	       "each table of which parts are noted has a slot there");
 
 /* The word that has a part's bit. */
 static uint64_t *used_word(const struct segment *segment, enum segment_table table, uint64_t part)
@@ -273,9 +341,7 @@ bool segment_use(const struct segment *segment, enum segment_table table, const 
 	uint64_t slots = segment->capacity[table] - first;
 	if (slots > UINT64_C(1) << shift)
 		slots = UINT64_C(1) << shift;
-	uint64_t offset = (uint64_t)(segment->tables[table] -
-				     (const unsigned char *)segment->header) +
-			  first * slot_bytes;
+	uint64_t offset = offset_of(segment, segment->tables[table]) + first * slot_bytes;
 	if (segment->grows && !populate(segment, offset, slots * slot_bytes))
 		return false;
 	(void)__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
@@ -366,7 +432,7 @@ uint64_t segment_counter(const struct segment *segment, enum counter counter)
 }
 
 /* Has the arena blocks for what ends at `end`? */
-static bool arena_has_room(const struct segment *segment, uint64_t end)
+static bool arena_reaches(const struct segment *segment, uint64_t end)
 {
 	uint64_t *room_at = &segment->header->arena_room;
 	uint64_t room = __atomic_load_n(room_at, __ATOMIC_ACQUIRE);
@@ -376,8 +442,7 @@ static bool arena_has_room(const struct segment *segment, uint64_t end)
 	uint64_t more = end - room > SEGMENT_ARENA_STEP ? end - room : SEGMENT_ARENA_STEP;
 	if (more > segment->arena_bytes - room)
 		more = segment->arena_bytes - room;
-	if (!populate(segment, (uint64_t)(segment->arena - (const char *)segment->header) + room,
-		      more))
+	if (!populate(segment, offset_of(segment, segment->arena) + room, more))
 		return false;
 	more += room;
 	while (room < more && !__atomic_compare_exchange_n(room_at, &room, more, true,
@@ -394,12 +459,21 @@ uint64_t arena_store(const struct segment *segment, const void *bytes, size_t si
 
 	do {
 		if (used < SEGMENT_ARENA_FIRST || used > segment->arena_bytes ||
-		    wanted > segment->arena_bytes - used || !arena_has_room(segment, used + wanted))
+		    wanted > segment->arena_bytes - used || !arena_reaches(segment, used + wanted))
 			return 0;
 	} while (!__atomic_compare_exchange_n(used_at, &used, used + wanted, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	memcpy(segment->arena + used, bytes, size_bytes);
 	return used;
+}
+
+bool arena_has_room(const struct segment *segment, size_t size_bytes)
+{
+	uint64_t used = __atomic_load_n(&segment->header->arena_used, __ATOMIC_RELAXED);
+	uint64_t wanted = (size_bytes + 7) & ~UINT64_C(7);
+
+	return used >= SEGMENT_ARENA_FIRST && used <= segment->arena_bytes &&
+	       wanted <= segment->arena_bytes - used && arena_reaches(segment, used + wanted);
 }
 
 const char *arena_at(const struct segment *segment, uint64_t offset, size_t size_bytes)

@@ -25,7 +25,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 18,
+	SEGMENT_VERSION = 19,
 	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
@@ -51,6 +51,8 @@ enum segment_table {
 	TABLE_COMMANDS,
 	TABLE_FILES,
 	TABLE_INODES,
+	TABLE_FILE_INDEX,
+	TABLE_INODE_INDEX,
 	TABLE_DELIVERIES,
 	TABLE_BASELINES,
 	TABLE_LINE_RANGES,
@@ -73,6 +75,12 @@ enum counter {
 	COUNTER_CAPACITY = 64,
 };
 _Static_assert((int)COUNTER_COUNT <= (int)COUNTER_CAPACITY, "counters fit their reserve");
+
+enum segment_growth {
+	SEGMENT_IS_WHOLE, /* all of the file had its blocks when it was made */
+	SEGMENT_GROWS, /* parts of tables, and the arena, have blocks once they are used (segment_use()) */
+	SEGMENT_IS_CUT, /* it grew, and has blocks only where something is; who uses it again allocates those in use */
+};
 
 /* Where a table lies.  Written by segment_create(), constant afterwards. */
 struct segment_extent {
@@ -162,10 +170,12 @@ struct segment_header {
 	uint64_t undo_moves; /* any, by atomic add: how often a directory was moved or removed */
 	/* any, by atomic add: files in TABLE_PROTECTED */
 	uint64_t protects;
-	/* segment_create(), session_cut(): 1: parts of tables, and the arena, have blocks once they are used
-	 * (segment_use()); else all of the file had them when it was made */
+	/* segment_create(), session_cut(), segment_map_to_use(): enum segment_growth */
 	uint64_t grows;
 	uint64_t arena_room; /* any, only rises, by compare-and-swap: of one that grows, bytes with blocks */
+	/* any, only rises, by compare-and-swap: slots of TABLE_FILES and TABLE_INODES that were handed out; behind
+	 * the last one it goes on (index.h) */
+	uint64_t files_given, inodes_given;
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 
@@ -227,7 +237,7 @@ uint64_t *segment_notes(const struct segment *segment);
  * inodes and pairs, a slot that is in no part that is used (segment_is_used()) must not be touched. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);
 
-/* segment_use(): to be called before a slot of a table of files, inodes, scopes or pairs is written to,
+/* segment_use(): to be called before a slot of a table of files, inodes, their words, scopes or pairs is written to,
  * to give it to something else: from then on its part is used.  slot: of that table.  Where the segment
  * grows, the first use of a part is one system call, which gives it blocks.
  *
@@ -268,6 +278,9 @@ uint64_t segment_counter(const struct segment *segment, enum counter counter);
  *
  * Returns the offset of the copy (never 0), or 0 when the arena is full.  Lock-free. */
 uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes);
+
+/* arena_has_room(): is there room for so many bytes now? */
+bool arena_has_room(const struct segment *segment, size_t size_bytes);
 
 /* arena_at(): the bytes at an offset that arena_store() gave, or NULL when they do not lie
  * inside. */

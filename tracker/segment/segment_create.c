@@ -13,15 +13,21 @@
 #include <unistd.h>
 
 #include "config/fingerprint.h"
+#include "tracker/segment/index.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
 
 enum {
-	HALVINGS_MAX = 8,            /* how often segment_create() tries again smaller */
+	SPARSE = -1,           /* of a segment that takes blocks as it is used */
+	HALVINGS_MAX = 8,      /* how often segment_create() tries again smaller */
+	AT_ONCE_FILES = 16384, /* where all blocks are taken at once, or room is short */
+	AT_ONCE_ARENA_BYTES = 4194304,
 	INSTRUCTIONS_OF_A_SCOPE = 4, /* that there is room for, were all scopes in use */
 	INSTRUCTION_DIRECTORIES = 2048,
 	PROTECTED_MAX = 4096,
+	KEPT_MAX = 32768,
+	INDEXED_MAX = (1 << INDEX_SLOT_BITS) - 1, /* slots that a word can name */
 	PAGE_BYTES = 4096,
 };
 
@@ -30,16 +36,33 @@ static uint64_t aligned(uint64_t bytes)
 	return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Fills a header for the settings' sizes divided by 2^halvings. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Fills a header for the settings' sizes.  halvings: of all of them; SPARSE: none, and files and paths may be as many
+ * as the settings say. */
 static void plan(struct segment_header *header, const struct settings *settings, int halvings)
 {
+	const bool is_sparse = halvings == SPARSE;
+	const uint64_t files = least(settings->session_files,
+				     is_sparse ? INDEXED_MAX : AT_ONCE_FILES),
+		       inodes = least(files * 2, INDEXED_MAX),
+		       arena_bytes = is_sparse ? settings->session_arena_bytes
+					       : least(settings->session_arena_bytes,
+						       AT_ONCE_ARENA_BYTES);
+	if (is_sparse)
+		halvings = 0;
 	const uint64_t capacity[TABLE_COUNT] = {
 		[TABLE_PROCESSES] = settings->session_processes,
 		[TABLE_SCOPES] = settings->session_scopes,
 		[TABLE_CAPTURES] = settings->session_commands,
 		[TABLE_COMMANDS] = settings->session_commands,
-		[TABLE_FILES] = settings->session_files,
-		[TABLE_INODES] = settings->session_files * 2,
+		[TABLE_FILES] = files,
+		[TABLE_INODES] = inodes,
+		[TABLE_FILE_INDEX] = files * 2, /* at most half full */
+		[TABLE_INODE_INDEX] = inodes * 2,
 		[TABLE_DELIVERIES] = settings->session_deliveries,
 		[TABLE_BASELINES] = settings->session_deliveries,
 		[TABLE_LINE_RANGES] = settings->session_deliveries / 16,
@@ -47,7 +70,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_INSTRUCTION_DIRECTORIES] = INSTRUCTION_DIRECTORIES,
 		[TABLE_REMEMBERED] = 256,
 		[TABLE_UNREPORTED] = UNREPORTED_MAX,
-		[TABLE_KEPT] = settings->session_files * 2,
+		[TABLE_KEPT] = least(files * 2, KEPT_MAX),
 		[TABLE_KNOWN] = 8192, /* one for 2 KiB of a part of the packs */
 		[TABLE_PROTECTED] = PROTECTED_MAX,
 		[TABLE_USED] = TABLE_USED,
@@ -71,7 +94,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		offset += aligned(header->tables[i].capacity * SEGMENT_SLOT_BYTES[i]);
 	}
 	header->arena_offset = offset;
-	header->arena_bytes = aligned(settings->session_arena_bytes >> halvings);
+	header->arena_bytes = aligned(arena_bytes >> halvings);
 	header->size_bytes = offset + header->arena_bytes;
 }
 
@@ -128,7 +151,7 @@ int segment_create_private(const struct settings *settings, const char *text, si
 		return -ENOMEM;
 	(void)snprintf(header.nonce, sizeof(header.nonce), "seen-%016d", 0);
 	header.next_serial = 1;
-	plan(&header, settings, 0);
+	plan(&header, settings, SPARSE);
 	unsigned char *memory = mmap(NULL, header.size_bytes, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
@@ -168,13 +191,17 @@ static bool can_populate(int fd, uint64_t offset)
 }
 
 /* In memory a block is a page, and to give each one at once takes most of a start.  So there the large
- * tables and the arena get theirs as they are used, where the file system has room for all now. */
+ * tables and the arena get theirs as they are used, where the file system has room for all now.  So it is on those
+ * disks' file systems that reserve a block before a page may be written to, and write to it in place. */
 static bool may_grow(int fd, const struct segment_header *header)
 {
 	struct statfs system;
 
-	return sysconf(_SC_PAGESIZE) == PAGE_BYTES && fstatfs(fd, &system) == 0 &&
-	       (unsigned long)system.f_type == TMPFS_MAGIC && system.f_bsize > 0 &&
+	if (sysconf(_SC_PAGESIZE) != PAGE_BYTES || fstatfs(fd, &system) < 0)
+		return false;
+	unsigned long type = (unsigned long)system.f_type;
+	return (type == TMPFS_MAGIC || type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC) &&
+	       system.f_bsize > 0 &&
 	       (uint64_t)system.f_bavail * (uint64_t)system.f_bsize > header->size_bytes;
 }
 
@@ -193,7 +220,7 @@ static int allocate_beginning(int fd, struct segment_header *header)
 		error = allocate_part(fd, to->offset, header->arena_offset + SEGMENT_ARENA_FIRST);
 	if (error < 0)
 		return error;
-	header->grows = 1;
+	header->grows = SEGMENT_GROWS;
 	header->arena_room = SEGMENT_ARENA_FIRST;
 	return 0;
 }
@@ -201,10 +228,10 @@ static int allocate_beginning(int fd, struct segment_header *header)
 /* Plans a segment as large as there is room for, and gives its file the blocks. */
 static int allocate(int fd, const struct settings *settings, struct segment_header *header)
 {
-	int error = -ENOSPC;
+	int error = -EFBIG;
 
-	for (int halvings = 0; halvings <= HALVINGS_MAX && (error == -ENOSPC || error == -EFBIG);
-	     halvings++) {
+	for (int halvings = SPARSE;
+	     halvings <= HALVINGS_MAX && (error == -ENOSPC || error == -EFBIG); halvings++) {
 		plan(header, settings, halvings);
 		error = -EFBIG;
 		if (!sys_may_be_this_large(header->size_bytes))
@@ -212,7 +239,8 @@ static int allocate(int fd, const struct settings *settings, struct segment_head
 		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
 		if (may_grow(fd, header) && allocate_beginning(fd, header) == 0)
 			return 0;
-		error = allocate_part(fd, 0, header->size_bytes);
+		if (halvings != SPARSE)
+			error = allocate_part(fd, 0, header->size_bytes);
 	}
 	return error;
 }

@@ -26,10 +26,8 @@ Test(decision_delivery, no_room_for_a_file)
 		(void)snprintf(path, sizeof(path), "%s/%0900u", world.workspace, i);
 		if (!file_update(&world.segment, path, NULL, NULL, NULL))
 			break;
-		memset(segment_slot(&world.segment, TABLE_FILES,
-				    path_key(&world.segment, path) %
-					    world.segment.capacity[TABLE_FILES]),
-		       0, sizeof(struct file_slot));
+		memset(slot_of_file(&world.segment, path_key(&world.segment, path)), 0,
+		       sizeof(struct file_slot));
 	}
 	cr_assert_eq(decision_pend(&world.segment, &request, path, &view.stat, NULL, &view.pending),
 		     -ENOSPC);

@@ -85,6 +85,57 @@ Test(file, path_capacity_exactly_and_one_less)
 	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
 }
 
+Test(file, a_table_takes_the_room_of_what_is_in_it)
+{
+	enum { FILES = 40000 };
+	struct world large;
+	struct file_slot file;
+	struct stat status;
+	char path[32];
+
+	world_open(&large, NULL);
+	if (!large.segment.grows) {
+		world_close(&large);
+		cr_skip_test("all blocks are allocated at once here");
+	}
+	cr_assert_geq(large.segment.capacity[TABLE_FILES], 100000);
+	for (int i = 0; i < FILES; i++) {
+		struct stamp stamp = { .dev = 5, .ino = (uint64_t)i + 1 };
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		cr_assert_neq(file_update(&large.segment, path, &stamp, count, &ONE), 0);
+		if (i == 100) {
+			cr_assert_eq(stat(large.file, &status), 0);
+			cr_assert_lt(status.st_blocks * 512, (off_t)large.segment.size_bytes / 8);
+		}
+	}
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		uint64_t key = path_key(&large.segment, path);
+		cr_assert_eq(file_find(&large.segment, key, &file), 0, "%s", path);
+		cr_assert_eq(file_by_inode(&large.segment, 5, (uint64_t)i + 1), key);
+	}
+	cr_assert_eq(segment_counter(&large.segment, COUNTER_lost_files), 0);
+	world_close(&large);
+}
+
+/* What two processes see that make the same file at once. */
+Test(file, a_place_that_was_noted_and_not_filled_in_is_taken_over)
+{
+	struct file_slot file;
+	bool is_full;
+	uint64_t key = path_key(&world.segment, "/w/a");
+	struct index_search search = { .hash = key };
+	cr_assert_null(index_next(&world.segment, TABLE_FILES, &search));
+	struct index_search late = search;
+	uint64_t slot = index_slot(&world.segment, TABLE_FILES, &is_full);
+	cr_assert(index_note(&world.segment, TABLE_FILES, &search, slot));
+	cr_assert(!index_note(&world.segment, TABLE_FILES, &late, slot + 1), "one was faster");
+	cr_assert_eq(file_find(&world.segment, key, &file), -ENOENT);
+	cr_assert_eq(update("/w/a", 0), key);
+	cr_assert_eq(slot_of_file(&world.segment, key),
+		     segment_slot(&world.segment, TABLE_FILES, slot));
+}
+
 Test(file, full_table_forgets_others_and_goes_on)
 {
 	char path[32];
@@ -170,7 +221,7 @@ Test(file, damaged_slot_is_none_and_begins_afresh)
 {
 	struct file_slot file;
 	uint64_t key = update("/w/a", 9);
-	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
+	struct file_slot *slot = slot_of_file(&world.segment, key);
 	(void)update("/w/a", 9);
 	slot->full_reads = 1000;
 	cr_assert_eq(file_find(&world.segment, key, &file), -ENOENT);
@@ -183,7 +234,7 @@ Test(file, of_a_dead_writer_is_taken_over)
 {
 	struct file_slot file;
 	uint64_t key = update("/w/a", 9);
-	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
+	struct file_slot *slot = slot_of_file(&world.segment, key);
 	slot->head.sequence |= 1;
 	cr_assert_eq(update("/w/a", 9), key);
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
@@ -209,7 +260,7 @@ Test(file, a_slot_given_away_and_back_does_not_count_forgets_from_nought)
 	struct file_slot before, after;
 	uint64_t key = update("/w/a", 0);
 	cr_assert_eq(file_find(&world.segment, key, &before), 0);
-	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
+	struct file_slot *slot = slot_of_file(&world.segment, key);
 	slot->full_reads = 1000; /* lost */
 	(void)update("/w/a", 0);
 	cr_assert_eq(file_find(&world.segment, key, &after), 0);

@@ -244,8 +244,7 @@ Test(tracker, forget_although_the_files_record_was_lost)
 {
 	deliver("f");
 	uint64_t key = path_key(&world.segment, world_path(&world, "f"));
-	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES,
-					      key % world.segment.capacity[TABLE_FILES]);
+	struct file_slot *slot = slot_of_file(&world.segment, key);
 	slot->key = 12345; /* given away */
 	cr_assert(is_delivered("f"));
 	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "f")), 0);
