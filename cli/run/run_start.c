@@ -123,13 +123,12 @@ static struct process_ref announce(void *data)
 }
 
 /* A command that would not start below the library is started without it. */
-static void spare_sanitizer(const char *name)
+static void spare_sanitizer(const char *path)
 {
-	char path[SEGMENT_PATH_BYTES], library[SEGMENT_PATH_BYTES];
+	char library[SEGMENT_PATH_BYTES];
 	struct executable executable;
 
-	if (executable_find(name, path, sizeof(path)) == 0 &&
-	    executable_inspect(path, &executable) == 0 && executable.sanitized &&
+	if (executable_inspect(path, &executable) == 0 && executable.sanitized &&
 	    session_library(library, sizeof(library)) == 0)
 		(void)preload_remove(library);
 }
@@ -154,14 +153,23 @@ static void request_supervisor(const struct creation *creation)
 static void become(void *data)
 {
 	struct creation *creation = data;
+	char found[SEGMENT_PATH_BYTES];
+	bool passed;
+	const char *path = creation->words[0];
 
 	restore(creation->inherited);
-	if (creation->recording && creation->preloads)
-		spare_sanitizer(creation->words[0]);
-	starter_mark(creation->words[0]);
+	bool is_found = executable_find_past(path, found, sizeof(found), &passed) == 0;
+	if (is_found)
+		path = found;
+	if (is_found && creation->recording && creation->preloads)
+		spare_sanitizer(path);
+	starter_mark(path);
 	if (creation->recording && creation->via->at_exec &&
 	    creation->via->ways != SESSION_VIA_PRELOAD)
 		request_supervisor(creation);
+	/* Else each directory of PATH before it is a call that a supervisor is asked about. */
+	if (is_found && !passed && path[0] == '/')
+		(void)execv(path, creation->words);
 	(void)execvp(creation->words[0], creation->words);
 	int error = errno;
 	if (creation->recording) {

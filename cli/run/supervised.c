@@ -157,14 +157,6 @@ static void send_surely(int socket, const void *message, size_t bytes)
 		(void)poll(NULL, 0, 1);
 }
 
-/* Without this message `seen run` would start the command once more. */
-static void report_start(const struct teller *teller, const struct wire *wire)
-{
-	send_surely(teller->socket, wire, sizeof(*wire));
-	if (getppid() == teller->to)
-		(void)kill(teller->to, SIGCHLD);
-}
-
 static void report_line(void *data, const char *line)
 {
 	struct wire wire = { .kind = MESSAGE_LINE };
@@ -302,7 +294,8 @@ _Noreturn static void serve_or_fail(int error, struct supervisor *supervisor, st
 	if (!error && (signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
 		wire = (struct wire){ .kind = MESSAGE_FAILED, .value = -errno };
 	if (wire.kind == MESSAGE_STARTED) {
-		report_start(teller, &wire);
+		/* Without this message `seen run`, which waits for it, would start the command once more. */
+		send_surely(teller->socket, &wire, sizeof(wire));
 		if (go >= 0) {
 			send_surely(go, "", 1); /* or the command would not begin */
 			(void)close(go);

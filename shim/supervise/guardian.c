@@ -265,7 +265,8 @@ _Noreturn static void guard(struct guardian *guardian)
 	}
 }
 
-int guardian_start(struct received *received, int count, size_t call_bytes, int *ret_queue)
+int guardian_start(struct received *received, int count, size_t call_bytes, int *ret_queue,
+		   pid_t *ret_between)
 {
 	static struct guardian guardian;
 	int queue[2];
@@ -291,8 +292,13 @@ int guardian_start(struct received *received, int count, size_t call_bytes, int 
 		(void)close(queue[0]);
 		return error;
 	}
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
 	*ret_queue = queue[0];
+	*ret_between = child;
 	return 0;
+}
+
+void guardian_started(pid_t between)
+{
+	while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
+		;
 }

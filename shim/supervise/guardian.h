@@ -8,6 +8,7 @@
 #define SEEN_SUPERVISE_GUARDIAN_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "shim/supervise/notify.h"
 
@@ -21,9 +22,12 @@ enum guardian_kind { GUARDIAN_LISTENER, GUARDIAN_CONNECTION };
 /* guardian_start(): starts it, as no process's child.
  *
  * received: `count` places where threads of the caller take calls, in shared memory.
- * ret_queue: guardian_hold(); the guardian knows by its end that the caller has died.  Returns 0 or
- * a negative errno. */
-int guardian_start(struct received *received, int count, size_t call_bytes, int *ret_queue);
+ * ret_queue: guardian_hold(); the guardian knows by its end that the caller has died.
+ * ret_between: the child that starts it, for guardian_started(), which waits for that one's end: the caller has other
+ * things to do meanwhile.  Returns 0 or a negative errno. */
+int guardian_start(struct received *received, int count, size_t call_bytes, int *ret_queue,
+		   pid_t *ret_between);
+void guardian_started(pid_t between);
 
 /* guardian_hold(): hands it a copy of a descriptor, which it keeps until the other end is gone.
  * Returns 0; -EPIPE: it has died; -EAGAIN: it did not take it within 80 ms, being stopped. */

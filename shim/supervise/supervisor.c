@@ -58,6 +58,7 @@ struct supervisor {
 	int events;                  /* epoll: processes that ended, and the listener's end */
 	int ended;                   /* eventfd: one of many listeners has ended; -1 */
 	int queue;                   /* of the guardian; -1: not started */
+	pid_t between;               /* its starter, until start_threads() */
 	struct reception *reception; /* NULL: none asks */
 	size_t call_bytes;
 	/* threads that answer at a time what each could answer one after the other */
@@ -219,7 +220,8 @@ int supervise_supported(void)
 	size_t call_bytes;
 	int status;
 
-	pid_t child = fork();
+	/* A copy of this process would take longer than all that is asked. */
+	pid_t child = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
 	if (child == 0) {
 		bool promised;
 		/* Here too: a filter that forbids seccomp(2) may kill for it. */
@@ -276,6 +278,7 @@ static int start_threads(struct supervisor *supervisor)
 			free(worker);
 	}
 	(void)pthread_attr_destroy(&attributes);
+	guardian_started(supervisor->between);
 	return started ? 0 : -EAGAIN;
 }
 
@@ -330,7 +333,7 @@ static int wake(struct supervisor *supervisor)
 		error = add_event(supervisor, written_descriptor(), EPOLLIN);
 	if (error == 0)
 		error = guardian_start(supervisor->received, THREADS, supervisor->call_bytes,
-				       &supervisor->queue);
+				       &supervisor->queue, &supervisor->between);
 	return error;
 }
 

@@ -203,22 +203,33 @@ else:
     thread.join()
 """
 
-    def calls(self, opens, thread):
-        """System calls of the supervisor's threads that take calls."""
-        words = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "trace", *RUN, "--quiet", "--session", "test", "--",
-                 sys.executable, "-c", self.PROGRAM, str(opens), self.session.path("f"), thread]
-        done = subprocess.run(words, cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL,
+    def trace(self, *command, **variables):
+        """[(thread, system call)] of a run."""
+        words = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "trace", *RUN, "--quiet", "--session", "test", "--", *command]
+        done = subprocess.run(words, cwd=self.session.workspace, env={**self.session.environment, **variables}, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=100)
         if b"ptrace" in done.stderr:
             self.skipTest("ptrace is not allowed here")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        calls = [line.split(None, 1) for line in self.session.read("trace").splitlines() if b" resumed>" not in line]
+        return [line.split(None, 1) for line in self.session.read("trace").splitlines() if b" resumed>" not in line]
+
+    def calls(self, opens, thread):
+        """System calls of the supervisor's threads that take calls."""
+        calls = self.trace(sys.executable, "-c", self.PROGRAM, str(opens), self.session.path("f"), thread)
         threads = {tid for tid, call in calls if b"NOTIF_RECV" in call}
         return sum(tid in threads for tid, _ in calls)
 
     def assertCosts(self, thread, most):
         few, many = (self.calls(opens, thread) for opens in (self.OPENS, 3 * self.OPENS))
         self.assertLessEqual((many - few) / (2 * self.OPENS), most)
+
+    def test_start(self):
+        """The command is executed by its path, not by each that PATH would give; `seen run` is woken when it has ended."""
+        calls = [call for _, call in self.trace("true", PATH="/nowhere:/nothing:" + self.session.environment["PATH"])]
+        executed = [call for call in calls if call.startswith(b"execve(")]
+        self.assertEqual(len(executed), 2, executed)
+        self.assertRegex(executed[1], rb'^execve\("/.*/true"')
+        self.assertEqual(len([call for call in calls if re.match(rb"kill\(\d+, SIGCHLD", call)]), 1)
 
     def test_open(self):
         self.assertCosts("first", 3.15)  # now and then it checks whether the process lives

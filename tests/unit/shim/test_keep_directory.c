@@ -39,7 +39,7 @@ static void finish(void)
 	(void)nftw(top, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What /proc says of what open(2) finds; empty: nothing. */
+/* The path that /proc has of what open(2) finds; empty: nothing. */
 static void ask(const char *path, int flags, char *ret_path)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC | flags);
