@@ -43,6 +43,7 @@ enum {
 	THREADS = 4,
 	TENDED_MAX = 64, /* events, before the caller of supervise_tend() goes on */
 	STACK_BYTES = 1 << 20,
+	TRIAL_STACK_BYTES = 1 << 16,
 	NO_WAIT_NS = 1500, /* a thread that was put to sleep and woken again takes longer */
 };
 
@@ -215,28 +216,38 @@ uint64_t supervise_mark(const struct segment *segment)
 		       : mark;
 }
 
-int supervise_supported(void)
+/* In a process of its own, which has this one's memory. */
+static int try_listener(void *unused)
 {
 	size_t call_bytes;
+	bool promised;
+
+	(void)unused;
+	/* Here too: a filter that forbids seccomp(2) may kill for it. */
+	int error = notify_read_sizes(&call_bytes);
+	int listener = error < 0 ? error : filter_install(0, false, &promised);
+	int failed = listener < 0 ? -listener : 0;
+	/* Adding and answering in one step came with 5.14: before, the flag is not known. */
+	struct seccomp_notif_addfd add = { .id = 1, .flags = SECCOMP_ADDFD_FLAG_SEND };
+	if (!failed && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 && errno == EINVAL)
+		failed = ENOSYS;
+	/* exit_group is trapped, and no supervisor is there to answer. */
+	(void)sys_call3(SYS_exit, failed, 0, 0);
+	return failed;
+}
+
+int supervise_supported(void)
+{
+	char *stack = mmap(NULL, TRIAL_STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int status;
 
+	if (stack == MAP_FAILED)
+		return -EAGAIN;
 	/* A copy of this process would take longer than all that is asked. */
-	pid_t child = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
-	if (child == 0) {
-		bool promised;
-		/* Here too: a filter that forbids seccomp(2) may kill for it. */
-		int error = notify_read_sizes(&call_bytes);
-		int listener = error < 0 ? error : filter_install(0, false, &promised);
-		int failed = listener < 0 ? -listener : 0;
-		/* Adding and answering in one step came with 5.14: before, the flag is not
-		 * known. */
-		struct seccomp_notif_addfd add = { .id = 1, .flags = SECCOMP_ADDFD_FLAG_SEND };
-		if (!failed && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
-		    errno == EINVAL)
-			failed = ENOSYS;
-		/* exit_group is trapped, and no supervisor is there to answer. */
-		(void)sys_call3(SYS_exit, failed, 0, 0);
-	}
+	pid_t child = clone(try_listener, stack + TRIAL_STACK_BYTES,
+			    CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	(void)munmap(stack, TRIAL_STACK_BYTES);
 	if (child < 0)
 		return -EAGAIN;
 	while (waitpid(child, &status, 0) < 0)
