@@ -23,7 +23,9 @@ LIST = SOURCE / "tests" / "faults" / "unreached.txt"
 LONG = bool(os.environ.get("SEEN_LONG"))
 PRODUCT = r"(config|tracker|shim|cli)/"
 # A room of whose branches each is reached by these unit tests, or listed.
-ROOMS = {"tracker/guard/": ("guard", "guard_knowledge", "guard_names", "protected", "rule", "rule_sets", "unreported")}
+ROOMS = {"tracker/guard/": ("guard", "guard_knowledge", "guard_names", "protected", "rule", "rule_sets", "unreported"),
+         "shim/call/": ("call", "encode", "supervise")}
+TARGETS = ("seen_tracker_pic.dir", "seen_supervise.dir")  # of the objects that those tests link
 LISTED = tuple(ROOMS)  # by all tests
 
 
@@ -58,7 +60,7 @@ class Coverage(unittest.TestCase):
         for entry in json.loads((BUILD / "compile_commands.json").read_text()):
             path = os.path.relpath(entry["file"], SOURCE)
             words = shlex.split(entry["command"])
-            if not path.startswith(tuple(ROOMS)) or "seen_tracker_pic.dir" not in words[words.index("-o") + 1]:
+            if not path.startswith(tuple(ROOMS)) or not any(target in words[words.index("-o") + 1] for target in TARGETS):
                 continue
             made = place / (path.replace("/", ".") + ".o")
             objects[words[words.index("-o") + 1]] = made
@@ -76,7 +78,9 @@ class Coverage(unittest.TestCase):
             words = shlex.split(line.replace(": && ", "").replace(" && :", ""))
             name = pathlib.Path(words[words.index("-o") + 1]).name.removeprefix("test_") if "-o" in words and "-c" not in words else None
             if name in tests:
+                archived = [str(made) for word, made in objects.items() if word not in words]  # what they define is not taken from the archive
                 words = [str(objects.get(word, word)) for word in words]
+                words[words.index("-o"):words.index("-o")] = archived
                 words[words.index("-o") + 1] = str(place / name)
                 links.append((words + [place / (name + ".counters.o"), "-lgcov", "-Wl,-T,%s" % (support / "counters.ld")], BUILD))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -78,6 +78,8 @@ Test(call, opens)
 	cr_expect_eq(asked_of(&call), RULE_READ | RULE_WRITE | RULE_CREATE);
 	cr_expect_eq(call_open_purpose(call.flags), OPENS_WRITE);
 
+	call = made_of(SYS_openat, 3, TEXT(ONE), O_RDONLY | O_NOFOLLOW, 0, 0);
+	cr_expect_not(call.name.follows);
 	/* Where a link is at the path's end, the kernel finds that the name is taken. */
 	call_set_open_flags(&call, O_WRONLY | O_CREAT | O_EXCL);
 	cr_expect_not(call.name.follows);
@@ -134,6 +136,102 @@ Test(call, actions)
 	cr_expect_eq(of_name(&call), FILE_ACTION_REMOVE);
 	call.operation = OPERATION_TRUNCATE;
 	cr_expect_eq(of_name(&call), FILE_ACTION_WRITE);
+}
+
+Test(call, metadata)
+{
+	static const struct {
+		long number;
+		int flags;
+		bool follows;
+	} CASES[] = {
+#ifdef SYS_chmod
+		{ SYS_chmod, JOURNAL_METADATA_MODE, true },
+		{ SYS_chown, JOURNAL_METADATA_OWNER, true },
+		{ SYS_lchown, JOURNAL_METADATA_OWNER, false },
+		{ SYS_utime, JOURNAL_METADATA_TIMES, true },
+#endif
+		{ SYS_setxattr, JOURNAL_METADATA_ATTRIBUTE, true },
+		{ SYS_lsetxattr, JOURNAL_METADATA_ATTRIBUTE, false },
+		{ SYS_removexattr, JOURNAL_METADATA_NO_ATTRIBUTE, true },
+		{ SYS_lremovexattr, JOURNAL_METADATA_NO_ATTRIBUTE, false },
+	};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		struct call call = made_of(CASES[i].number, TEXT(ONE), TEXT(TWO), 3, 0, 0);
+		cr_expect_eq(call.operation, OPERATION_METADATA, "%ld", CASES[i].number);
+		cr_expect(is_name(&call.name, AT_FDCWD, ONE), "%ld", CASES[i].number);
+		cr_expect_eq(call.flags, (uint32_t)CASES[i].flags, "%ld", CASES[i].number);
+		cr_expect_eq(call.name.follows, CASES[i].follows, "%ld", CASES[i].number);
+		if (CASES[i].flags == JOURNAL_METADATA_ATTRIBUTE ||
+		    CASES[i].flags == JOURNAL_METADATA_NO_ATTRIBUTE)
+			cr_expect_eq(call.attribute, TWO, "%ld", CASES[i].number);
+	}
+	struct call call = made_of(SYS_fchmodat, 3, TEXT(ONE), 0640, 0, 0);
+	cr_expect(is_name(&call.name, 3, ONE) && call.flags == JOURNAL_METADATA_MODE);
+	cr_expect_eq(call.amount, 0640);
+	call = made_of(SYS_fchownat, 3, TEXT(ONE), 7, 8, AT_SYMLINK_NOFOLLOW);
+	cr_expect(call.flags == JOURNAL_METADATA_OWNER && !call.name.follows);
+	cr_expect_eq(call.amount, (uint64_t)7 << 32 | 8);
+	call = made_of(SYS_utimensat, 3, TEXT(ONE), 0, AT_SYMLINK_NOFOLLOW, 0);
+	cr_expect(call.flags == JOURNAL_METADATA_TIMES && !call.name.follows);
+	call = made_of(SYS_fchmod, 5, 0600, 0, 0, 0);
+	cr_expect(call.operation == OPERATION_METADATA_OF_DESCRIPTOR);
+	cr_expect(is_name(&call.name, 5, NULL) && call.amount == 0600);
+	call = made_of(SYS_fchown, 5, 7, 8, 0, 0);
+	cr_expect_eq(call.amount, (uint64_t)7 << 32 | 8);
+	call = made_of(SYS_fsetxattr, 5, TEXT(TWO), 0, 0, 0);
+	cr_expect(call.flags == JOURNAL_METADATA_ATTRIBUTE && call.attribute == TWO);
+	call = made_of(SYS_fremovexattr, 5, TEXT(TWO), 0, 0, 0);
+	cr_expect(call.flags == JOURNAL_METADATA_NO_ATTRIBUTE && call.attribute == TWO);
+}
+
+Test(call, descriptors)
+{
+	struct call call = made_of(SYS_ftruncate, 5, 77, 0, 0, 0);
+	cr_expect(call.operation == OPERATION_RESIZE && call.amount == 77);
+	call = made_of(SYS_fallocate, 5, 0, 30, 12, 0);
+	cr_expect(call.operation == OPERATION_ALLOCATE && call.amount == 42);
+	call = made_of(SYS_open_by_handle_at, 5, TEXT(ONE), O_RDONLY | O_DIRECTORY, 0, 0);
+	cr_expect(call.operation == OPERATION_OPEN_HANDLE && call.descriptor == -1);
+	cr_expect_eq(call_open_purpose(call.flags), OPENS_LIST);
+}
+
+Test(call, by_number)
+{
+	unsigned found = 0;
+
+	for (long number = -1; number < 1000; number++) {
+		const struct system_call *form = system_call_find(number);
+		cr_expect(!form || form->number == number, "%ld", number);
+		found += form != NULL;
+	}
+	cr_expect_gt(found, 30);
+	cr_expect_not_null(system_call_find(SYS_openat));
+	cr_expect_null(system_call_find(SYS_getpid));
+}
+
+Test(call, purposes)
+{
+	cr_expect_eq(call_open_purpose(O_RDWR | O_TMPFILE | O_DIRECTORY), OPENS_WRITE);
+	cr_expect_eq(call_open_count(OPENS_WRITE), PROCESS_OPENS_WRITE);
+	cr_expect_eq(call_open_count(OPENS_READ), PROCESS_OPENS);
+	cr_expect(call_open_may_change(O_WRONLY));
+	cr_expect(call_open_may_change(O_RDONLY | O_CREAT));
+	cr_expect_not(call_open_may_change(O_RDONLY));
+	cr_expect_not(call_open_may_change(O_RDONLY | O_DIRECTORY | O_CREAT));
+	cr_expect_not(call_open_may_change(O_PATH | O_CREAT));
+}
+
+Test(call, asked_in_place_of_its_operation_s)
+{
+	struct call call = { .operation = OPERATION_DELETE };
+	uint32_t usual = asked_of(&call);
+
+	call.rules = RULE_READ;
+	cr_expect_neq(usual, RULE_READ);
+	cr_expect_eq(asked_of(&call), RULE_READ);
+	call = (struct call){ .operation = OPERATION_OPEN_LATER, .flags = O_RDONLY };
+	cr_expect_eq(asked_of(&call), RULE_READ);
 }
 
 /* ---- the order ---- */
@@ -205,4 +303,10 @@ Test(call, order)
 	cr_expect_str_eq(way(OPERATION_RENAME, 'r'), "rKoj");
 	cr_expect_str_eq(way(OPERATION_MAKE, 0), "rk*Koj");
 	cr_expect_str_eq(way(OPERATION_METADATA_OF_DESCRIPTOR, 0), "rk*Kj");
+	cr_expect_str_eq(way(OPERATION_CLOSE, 'r'), "gk*Koj");
+	cr_expect_str_eq(way(OPERATION_CLOSE, 'g'), "gKoj");
+	cr_expect_str_eq(way(OPERATION_OPEN_STREAM, 'g'), "k*Ko");
+	cr_expect_str_eq(way(OPERATION_LIST, 0), "r*oj");
+	cr_expect_str_eq(way(OPERATION_LIST, 'r'), "roj");
+	cr_expect_str_eq(way(OPERATION_LOCK, 0), "*o");
 }
