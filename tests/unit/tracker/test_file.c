@@ -136,6 +136,64 @@ Test(file, a_place_that_was_noted_and_not_filled_in_is_taken_over)
 		     segment_slot(&world.segment, TABLE_FILES, slot));
 }
 
+/* Goes through the same files as the others do, from another one on. */
+static void update_all(const struct segment *segment, int first, int files)
+{
+	char path[32];
+
+	for (int i = 0; i < files; i++) {
+		int number = (first + i) % files;
+		struct stamp stamp = { .dev = 5, .ino = (uint64_t)number + 1 };
+		(void)snprintf(path, sizeof(path), "/w/%d", number);
+		(void)file_update(segment, path, &stamp, count, &ONE);
+	}
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+	return one < other ? -1 : one > other;
+}
+
+Test(file, made_by_many_at_once_each_is_there_once)
+{
+	enum { FILES = 4000, PROCESSES = 6 };
+	static uint64_t keys[2 * FILES];
+	struct world large;
+	struct file_slot file;
+	char path[32];
+	size_t found = 0;
+
+	world_open(&large, "session.files=8000", NULL);
+	for (int i = 0; i < PROCESSES; i++) {
+		pid_t child = fork();
+		cr_assert_geq(child, 0);
+		if (child == 0) {
+			update_all(&large.segment, i * 3, FILES);
+			_exit(0);
+		}
+	}
+	for (int i = 0, status; i < PROCESSES; i++)
+		cr_assert(wait(&status) > 0 && status == 0);
+	update_all(&large.segment, 0, FILES);
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		uint64_t key = path_key(&large.segment, path);
+		cr_assert_eq(file_find(&large.segment, key, &file), 0, "%s", path);
+		cr_assert_eq(file_by_inode(&large.segment, 5, (uint64_t)i + 1), key);
+	}
+	SEGMENT_EACH_USED (&large.segment, TABLE_FILES, i) {
+		const struct file_slot *slot = segment_slot(&large.segment, TABLE_FILES, i);
+		if (slot->key)
+			keys[found++] = slot->key;
+	}
+	qsort(keys, found, sizeof(keys[0]), compare_keys);
+	for (size_t i = 1; i < found; i++)
+		cr_assert_neq(keys[i - 1], keys[i], "a file has two slots");
+	cr_assert_eq(found, FILES);
+	world_close(&large);
+}
+
 Test(file, full_table_forgets_others_and_goes_on)
 {
 	char path[32];
