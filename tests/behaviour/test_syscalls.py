@@ -114,6 +114,8 @@ class SystemCalls(unittest.TestCase):
                 most += programs  # a copy: is it in another PID namespace?
             if name == "getcwd":
                 most += chdirs
+            if name == "madvise":
+                most += self.last_bare.calls["rename"]  # a part of the table of files is used first: by sed's new names
             if name == "readlinkat":
                 most += programs  # what a program is that may be more than a tool is asked of the kernel, whatever is noted
             if name == "mmap":
@@ -141,7 +143,8 @@ class SystemCalls(unittest.TestCase):
         for number in range(160):
             path = shutil.copy2(os.path.realpath(TRUE), os.path.join(directory, "true-%d" % number))
             sets[place_of(path) % 32].append((place_of(path), path))
-        sets.pop(place_of(shutil.which("sh")) % 32, None)
+        for name in ("sh", "strace", "setarch"):
+            sets.pop(place_of(shutil.which(name) or TRUE) % 32, None)
         chosen = [sorted(found)[-4:] for found in sets.values() if len(found) >= 4 and sorted(found)[-1][0] == sorted(found)[-2][0]][0]
         programs = [path for _, path in chosen]
         command = ["sh", "-c", "; ".join(programs * 3)]
