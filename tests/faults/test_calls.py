@@ -1,20 +1,24 @@
 """Each system call that seen makes of its own, failing (programs/helpers/fail_calls.c): the stranger's programs do what they do without, nothing is
 lost, and where the program itself cannot go on it says so, with a status of its own.
 
-A sample of (mechanism, who calls, call, error, which one of them), SEEN_FAULTS of them by SEEN_SEED: at first one of each call and error.
+A sample of (mechanism, who calls, call, error, which one of them), SEEN_FAULTS of them by SEEN_SEED: at first one of each call and error.  And the table of calls is held against
+those that seen makes in other tests: SEEN_TRACED, names of them, or a few; in the long form all that do not trace themselves.
 """
 import errno
 import os
 import random
+import re
 import subprocess
+import sys
 import unittest
 
-from driver import SEEN
-from failing import COMMANDS, SHORT, Failing, call_names
+from driver import LIBRARY, SEEN, SOURCE
+from failing import COMMANDS, FAILS, PATIENCE_S, SHORT, Failing, call_names
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 FAULTS = int(os.environ.get("SEEN_FAULTS") or (600 if LONG else 4))
 SEED = int(os.environ.get("SEEN_SEED") or 20261127)
+TRACED = (os.environ.get("SEEN_TRACED") or ("" if LONG else "sessions undo_merge")).split()
 # What each may end with; SHORT: one byte of it is done.
 ERRORS = """
 open openat: EACCES ENOENT EMFILE ENOMEM EIO EPERM ELOOP EINTR
@@ -92,10 +96,13 @@ setpgid setsid setpriority: EPERM
 timerfd_settime sysinfo sched_getaffinity: EINVAL
 rt_sigtimedwait: EINTR EAGAIN
 clock_nanosleep: EINTR
+waitid: EINTR ECHILD
+capget: EPERM
+tgkill: ESRCH
 """
 # Those that cannot fail, or that libc makes of its own, where its function cannot report it.
 NEVER = set("arch_prctl brk exit exit_group futex getegid geteuid getgid getuid getpid getppid getpgid getpgrp getrandom gettid restart_syscall rseq rt_sigaction rt_sigprocmask rt_sigreturn "
-            "set_robust_list set_tid_address sched_yield umask".split())
+            "set_robust_list set_tid_address sched_yield umask uname".split())
 LOADER, LOADER_CALLS = ("mmap", "mprotect", "munmap", "openat", "read", "pread64", "newfstatat"), 100  # libc's, before the program begins
 # The program's own statuses for "it is not started" and "it cannot go on".
 OWN_STATUSES = {1, 3, 4, 5, 124, 125, 126, 127}
@@ -187,7 +194,34 @@ class Calls(Failing):
                 results[result] = results.get(result, 0) + 1
         calls = {key for counts in by_way.values() for key in counts}
         print("seed %d: %d faults, %d reached; %s; of %d (who, call)" % (SEED, FAULTS, failed, ", ".join("%s %d" % pair for pair in sorted(results.items())), len(calls)))
-        self.assertEqual({call for _, call in calls} - self.errors.keys() - NEVER, set(), "calls that are in no table")
+        self.check_table(call for _, call in calls)
+
+    def check_table(self, calls):
+        self.assertEqual(set(calls) - self.errors.keys() - NEVER, set(), "calls that are in no table")
+
+    def traced_files(self):
+        files = sorted((SOURCE / "tests/behaviour").glob("test_*.py"))
+        if TRACED:
+            return [file for file in files if file.stem[5:] in TRACED]
+        return [file for file in files if not file.stem.endswith("_long") and not re.search(r"strace|ptrace|gdb", file.read_text())]
+
+    def test_table(self):
+        """Whether such a test passes below a tracer does not matter."""
+        calls = {}
+        for file in self.traced_files():
+            (self.top / "counts").unlink(missing_ok=True)
+            with self.subTest(file.stem):
+                try:
+                    subprocess.run([FAILS, str(self.top / "counts"), os.path.realpath(LIBRARY), os.path.realpath(SEEN), "--", sys.executable, str(SOURCE / "tests/support/run-unittest"), str(file)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
+                except subprocess.TimeoutExpired:  # with no counts
+                    continue
+                found = self.named_counts()
+                for (who, call), count in found.items():
+                    calls[who, call] = calls.get((who, call), 0) + count
+                self.check_table(call for _, call in found)
+        self.assertTrue(calls)
+        print("%d calls of %d (who, call)" % (sum(calls.values()), len(calls)))
 
 
 if __name__ == "__main__":

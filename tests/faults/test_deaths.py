@@ -20,6 +20,11 @@ MAPPED = ("segment", "journal")  # cut short they end the programs that map them
 
 
 class Deaths(SealedTest):
+    def new_state(self):
+        for name in (".local", "run"):
+            shutil.rmtree(os.path.join(self.session.directory, name), ignore_errors=True)
+        os.mkdir(os.path.join(self.session.directory, "run"), 0o700)
+
     def kill_some(self, root, count):
         """kill -9 of processes below a run, of the run's helpers, and of commands beside it.  Returns how many were."""
         killed, beside = 0, []
@@ -59,6 +64,8 @@ class Deaths(SealedTest):
             if runs % 2 == 0:
                 self.check("seed %d, run %d, %s" % (SEED, runs, via))
                 self.fill()
+            if runs % 8 == 0:  # what reads a session takes the longer the more it has
+                self.new_state()
         self.check("the end")
         print("seed %d: %d kills in %d runs" % (SEED, kills, runs))
 
@@ -92,9 +99,7 @@ class Deaths(SealedTest):
             self.finish(root)
             self.check("seed %d, run %d beside garbage" % (SEED, at))
             self.fill()
-            for name in (".local", "run"):
-                shutil.rmtree(os.path.join(self.session.directory, name), ignore_errors=True)
-            os.mkdir(os.path.join(self.session.directory, "run"), 0o700)
+            self.new_state()
         print("seed %d: %d writes of garbage in %d runs" % (SEED, written, RUNS))
 
 

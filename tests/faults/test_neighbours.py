@@ -27,7 +27,7 @@ LONG = bool(os.environ.get("SEEN_LONG"))
 COUNT = int(os.environ.get("SEEN_NEIGHBOURS") or (1 << 20 if LONG else 6))
 ONLY = os.environ.get("SEEN_ONLY") or ""  # those whose name, as a failure has it, this expression finds
 ROUNDS = int(os.environ.get("SEEN_RACES") or (60 if LONG else 3))
-NOBODY = 65534
+NOBODY, LONELY = 65534, 61531  # a user that has no process
 PRELOADS = {"jemalloc": "libjemalloc.so.2", "eatmydata": "libeatmydata.so", "faketime": "/usr/lib/%s-linux-gnu/faketime/libfaketime.so.1" % os.uname().machine,
             "faketime_threads": "/usr/lib/%s-linux-gnu/faketime/libfaketimeMT.so.1" % os.uname().machine, "tsocks": "libtsocks.so"}
 # Of setrlimit(2), by prlimit(1): within, and around, where the agent must be able to begin.
@@ -142,6 +142,64 @@ class Neighbours(Failing):
                 result = self.check(about, via, name, {place: words})
                 results[result] = results.get(result, 0) + 1
         print("seed %d: %d of %d neighbours and places; %s; not there: %s" % (SEED, min(COUNT, len(plays)), len(plays), results, ", ".join(sorted(missing)) or "none"))
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "only root may be another user")
+class FewProcesses(Failing):
+    """setrlimit(2)'s number of processes, which root does not have: as a user that has no other process."""
+
+    AS_USER = ["setpriv", "--reuid", str(LONELY), "--regid", str(LONELY), "--clear-groups"]
+    # dash tells at once that it cannot fork; bash tries for 15 s.
+    commands = ("cat a", "cat a", "cat a > copy", "sh -c 'cat a | cat'", "rm b", "echo new > c", "mv a d", "sed -i s/1/one/ d", "sh -c 'mkdir e; ln d e/f; cp c g'", "head -3 d", "sort d")
+
+    def setUp(self):
+        super().setUp()
+        may = [*self.AS_USER, "test", "-r", SEEN, "-a", "-x", sys.executable]
+        if subprocess.run(may, check=False).returncode != 0 or subprocess.run([*self.AS_USER, sys.executable, "-c", ""], check=False).returncode != 0:
+            self.skipTest("an ordinary user may not read the build, or Python")
+
+    def new_tree(self):
+        super().new_tree()
+        subprocess.run(["chown", "-R", "%d:%d" % (LONELY, LONELY), str(self.top)], check=True)
+        return tree(str(self.work), times=False)
+
+    def seen(self, *words, **more):
+        return subprocess.run([*self.AS_USER, SEEN, *words], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S,
+                              check=False)
+
+    def as_user(self, via, count=None, **more):
+        limit = ["prlimit", "--nproc=%d:%d" % (count, count)] if count else []
+        return self.play(via, traced=False, around=[*self.AS_USER, *limit], **more)
+
+    def test_within(self):
+        """Commands that may start no other."""
+        within = ["prlimit", "--nproc=1:1"]
+        bare = self.as_user(None, within=within)
+        self.assertIn(b"Cannot fork", bare[1][3])
+        for via in WAYS if LONG else ("both", "preload"):
+            played = self.as_user(via, within=within)
+            self.check_as_bare(via, bare, played)
+            self.assertEqual((played[0].returncode, self.check_undone(via, played[0])), (bare[0].returncode, "undone"), via)
+
+    def test_around(self):
+        """A run that may have so many: it is as bare, or says what it cannot do, and ends."""
+        bare, results = self.as_user(None), {}
+        for via in WAYS if LONG else ("both",):
+            for count in range(1, 12) if LONG else (2, 4, 11):
+                done, got, found = self.as_user(via, count)
+                about = (via, count, done.returncode, done.stderr)
+                if got is None:  # the agent did not begin, or could not start a command
+                    self.assertTrue(done.returncode > 0 and done.stderr, about)
+                    result = "refused"
+                elif [one for at, one in enumerate(got) if one != bare[1][at] and not (at == 1 and b"[File" in one)]:
+                    result = "a command could not begin"
+                else:
+                    self.check_as_bare(about, bare, (done, got, found))
+                    result = "as bare"
+                self.check_undone(about, done)
+                results[result] = results.get(result, 0) + 1
+        print("limits of the number of processes around a run: %s" % results)
+        self.assertIn("as bare", results)
 
 
 class Workspace(Failing):

@@ -1,8 +1,8 @@
-"""Eight scripted agents in one workspace: random work, kills, compactions, undos, edits by others, readers, all at once.  No notice for what was not given, nothing torn, no
+"""Eight agents in one workspace: random work, kills, compactions, undos, edits by others, readers, all at once.  No notice for what was not given, nothing torn, no
 reader that crashes; and memory, descriptors and disk stay where they were.
 
 Four agents live as long as the test, four end and begin again, and these are killed.  Each has files of its own, where each notice is checked, and all have some in common.
-Long form: 30 minutes.  SEEN_SECONDS sets how long, SEEN_SEED the sequence.  What was sampled goes to SEEN_SOAK, a file, and as a plot beside it, as .svg.
+Long form: 30 minutes; two of those that end are real agents, with their hooks, where they are installed (tests/agents).  SEEN_SECONDS sets how long, SEEN_SEED the sequence.  What was sampled goes to SEEN_SOAK, a file, and as a plot beside it, as .svg.
 """
 import collections
 import fcntl
@@ -24,6 +24,7 @@ from sealed import PATIENCE_S, SCRIPT, SEED, WAYS, descendants
 
 SECONDS = int(os.environ.get("SEEN_SECONDS") or (1800 if LONG else 10))
 AGENTS, LASTING, COMMANDS = 8, 4, 25
+REAL = ("claude", "codex") if LONG else ()
 OUTPUT = os.environ.get("SEEN_SOAK")
 MIB = 1 << 20
 SETTINGS = "[agent generic]\nmeasured = *\n[undo]\nmax_bytes = %d\n[content]\nmax_bytes = %d\n"
@@ -84,7 +85,7 @@ class Soak(unittest.TestCase):
         for name in self.directories():
             self.fill(name)
         self.state = top / ".local/state/seen/test"
-        self.runs, self.starts = {}, 0
+        self.runs, self.real, self.starts = {}, {}, 0
         self.counts = collections.Counter()
         self.addCleanup(self.finish)
 
@@ -95,15 +96,32 @@ class Soak(unittest.TestCase):
         for i in range(deaths.FILES):
             self.session.write("%s/f%d" % (directory, i), deaths.sealed(1000 + i))
 
+    def words(self, number):
+        return [SEEN, "run", "--quiet", "--via", WAYS[number % len(WAYS)], "--session", "test", "--workspace", self.session.workspace]
+
+    def start_real(self):
+        """In the places of the last ones.  Their runs begin again by themselves."""
+        if not REAL:
+            return
+        import real_agent  # tests/agents
+        for at, name in enumerate(real_agent.installed(REAL)):
+            number = AGENTS - 1 - at
+            self.session.seen("hooks", "install", name)
+            self.real[number] = real_agent.RealAgent(name, [*self.words(number), "--"], self.session, self.session.path("a%d" % number), str(self.pool), str(self.locks), str(self.report),
+                                                     self.random.randrange(1 << 30))
+            self.real[number].start()
+
     def start(self, number):
         count = 10**9 if number < LASTING else COMMANDS
         self.starts += 1
         self.runs[number] = subprocess.Popen(
-            [SEEN, "run", "--quiet", "--via", WAYS[number % len(WAYS)], "--session", "test", "--agent", "deaths.py", "--workspace", self.session.workspace, "--", sys.executable, SCRIPT,
+            [*self.words(number), "--agent", "deaths.py", "--", sys.executable, SCRIPT,
              str(self.random.randrange(1 << 30)), str(count), str(self.pool), NOTICE.decode(), str(self.report), str(self.locks), SEEN],
             cwd=self.session.path("a%d" % number), env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def finish(self):
+        for real in self.real.values():
+            real.stop()
         for run in self.runs.values():
             for pid in (*descendants(run.pid), run.pid) if run.poll() is None else ():
                 try:
@@ -115,7 +133,7 @@ class Soak(unittest.TestCase):
 
     def seen(self, *words):
         done = subprocess.run([SEEN, *words], cwd=self.session.workspace, env=self.session.environment, input=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
-        self.assertTrue(0 <= done.returncode < 125, (words, done))
+        self.assertTrue(0 <= done.returncode < 125 and done.returncode != 2, (words, done))
         self.counts[words[0]] += 1
         return done
 
@@ -124,8 +142,9 @@ class Soak(unittest.TestCase):
     def kill(self):
         """Any process below a run that does not last, or a viewer or shell below one that does."""
         number = self.random.randrange(AGENTS)
-        below = descendants(self.runs[number].pid)
-        targets = [self.runs[number].pid, *below] if number >= LASTING else [pid for pid in below if self.is_command(pid)]
+        run = self.real[number].process if number in self.real else self.runs[number]
+        below = descendants(run.pid) if run and run.poll() is None else []
+        targets = [run.pid, *below] if below and number >= LASTING else [pid for pid in below if self.is_command(pid)]
         try:
             os.kill(self.random.choice(targets), signal.SIGKILL)
             self.counts["kill"] += 1
@@ -159,7 +178,7 @@ class Soak(unittest.TestCase):
 
     def read(self):
         words = self.random.choice(deaths.READERS)
-        self.seen(words[0], "--session", "test", *words[1:])
+        self.seen(words[0], *(("--session", "test") if words[0] not in deaths.OF_ALL_SESSIONS else ()), *words[1:])
 
     def collect(self):
         self.seen("gc")
@@ -186,8 +205,10 @@ class Soak(unittest.TestCase):
 
     def test_soak(self):
         self.samples, self.began = [], time.monotonic()
+        self.start_real()
         for number in range(AGENTS):
-            self.start(number)
+            if number not in self.real:
+                self.start(number)
         wait_until((self.state / "journal").exists, PATIENCE_S)
         next_sample, due = 0, []
         while time.monotonic() < self.began + SECONDS:
@@ -210,12 +231,15 @@ class Soak(unittest.TestCase):
         self.assertEqual(lines, {})
         self.assertGreater(notices, 0)
         self.assertEqual(deaths.torn_files(self.session.workspace), [])
-        self.assertEqual(deaths.read_all(SEEN, lambda words: self.seen(*words[1:]), ("--session", "test")), [])
+        wrong = deaths.read_all(SEEN, lambda words: self.seen(*words[1:]), ("--session", "test"))
+        self.assertEqual([one for one in wrong if not self.real or "an event of" not in one], [])  # real agents look for files of other names
         if OUTPUT:
             pathlib.Path(OUTPUT).write_text(json.dumps(self.samples))
             draw(self.samples, pathlib.Path(OUTPUT).with_suffix(".svg"))
         self.check_bounds()
         last = self.samples[-1]
+        self.counts.update({"of " + real.agent.name: real.commands for real in self.real.values()})
+        self.starts += sum(real.runs for real in self.real.values())
         print("seed %d: %d s, %d runs, %d notices; %s; at the end: %s" % (SEED, SECONDS, self.starts, notices, ", ".join("%d %s" % (count, name) for name, count in sorted(self.counts.items())),
                                                                     ", ".join("%s %d%s" % (name, *((last[name], "") if "desc" in name else (last[name] >> 20, " MiB"))) for name in last if name != "at")))
 

@@ -18,6 +18,7 @@ FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.S
 READERS = (("status",), ("status", "--json"), ("files", "--json"), ("changed",), ("edited",), ("check", "f0"), ("context", "f0"), ("versions",), ("versions", "f0"), ("story",),
            ("story", "--json"), ("diff",), ("blame", "f0"), ("log",), ("log", "--json"), ("export", "--format", "jsonl"), ("export", "--format", "csv"), ("export", "--format", "sarif"),
            ("export", "--format", "ocsf"), ("history",), ("report",), ("report", "--json"), ("report", "--format", "html"), ("verify",), ("sessions",), ("gain",), ("learn",))
+OF_ALL_SESSIONS = ("sessions", "gain", "learn")
 
 
 def sealed(seed):
@@ -75,10 +76,43 @@ def held(directory, how, own=""):
         yield [one.fileno(), lock.fileno()]
 
 
+class Deliveries:
+    """What an agent was given, and what it may get for it."""
+
+    def __init__(self, notice, seen):
+        self.notice, self.seen = notice, seen
+        self.contents = set()
+
+    def judge(self, words, output, directory="."):
+        """What a command of the agent's gave, while no other process changes its directory.  Returns lines for a report: "notice", or what is wrong."""
+        verb, _, name = words.partition(" ")
+        if verb == self.seen:
+            self.contents.clear()
+        elif verb != "cat" or not re.fullmatch(r"(\.\./shared/)?f\d", name):
+            return ["%s: a notice" % words] if self.notice in output else []
+        elif output.startswith(self.notice):
+            if not self.contents:
+                return ["notice", "%s: a notice, and nothing was ever given" % words]
+            if "/" not in name:  # else it may be another one by now
+                with open(os.path.join(directory, name), "rb") as file:
+                    if file.read() not in self.contents:  # by whichever name
+                        return ["notice", "%s: a notice, and it was never given" % words]
+            return ["notice"]
+        elif output and is_whole(output):
+            self.contents.add(output)
+        return []
+
+
+def note(report, lines):
+    if lines:
+        with open(report, "a") as file:
+            file.write("".join(line + "\n" for line in lines))
+
+
 def agent(seed, count, pool, notice, report, locks="", seen=""):
     """The agent itself: runs commands, and writes a line for each thing that must not be.  locks: others are in its workspace."""
     chance = random.Random(seed)
-    given, notices = set(), 0
+    given = Deliveries(notice, seen)
     for _ in range(count):
         wrong = []
         with held(locks, fcntl.LOCK_SH, os.path.basename(os.getcwd())) if locks else contextlib.nullcontext(()) as kept:
@@ -87,26 +121,8 @@ def agent(seed, count, pool, notice, report, locks="", seen=""):
                                   pass_fds=kept)  # a command goes on where its agent is killed, beside the agent's next run
             if died_by_fault(done.returncode):
                 wrong.append("%s: ended with %d" % (words, done.returncode))
-            verb, _, name = words.partition(" ")
-            if verb == seen:
-                given.clear()
-            elif verb != "cat" or not re.fullmatch(r"(\.\./shared/)?f\d", name):
-                if notice in done.stdout:
-                    wrong.append("%s: a notice" % words)
-            elif done.stdout.startswith(notice):
-                notices += 1
-                if "/" not in name:  # else it may be another one by now
-                    with open(name, "rb") as file:
-                        if file.read() not in given:  # by whichever name
-                            wrong.append("%s: a notice, and it was never given" % words)
-                elif not given:
-                    wrong.append("%s: a notice, and nothing was ever given" % words)
-            elif done.stdout and is_whole(done.stdout):
-                given.add(done.stdout)
-        if wrong or notices:
-            with open(report, "a") as file:
-                file.write("".join(line + "\n" for line in wrong) + "notice\n" * (notices if locks else 0))
-            notices = 0
+            wrong += given.judge(words, done.stdout)
+        note(report, wrong if locks else [line for line in wrong if line != "notice"])
 
 
 def read_all(seen, run, words_before=()):
@@ -114,11 +130,11 @@ def read_all(seen, run, words_before=()):
     wrong = []
     for words in READERS:
         try:
-            done = run([seen, words[0], *words_before, *words[1:]])
+            done = run([seen, words[0], *(words_before if words[0] not in OF_ALL_SESSIONS else ()), *words[1:]])
         except subprocess.TimeoutExpired:
             wrong.append("%s: does not end" % (words,))
             continue
-        if done.returncode < 0 or died_by_fault(done.returncode) or b"Sanitizer" in done.stderr or b"runtime error" in done.stderr:
+        if done.returncode in (2, 126, 127) or done.returncode < 0 or died_by_fault(done.returncode) or b"Sanitizer" in done.stderr or b"runtime error" in done.stderr:
             wrong.append("%s: %d %r" % (words, done.returncode, done.stderr[-600:]))
         elif words[:2] == ("log", "--json"):
             wrong += unreal_events(done.stdout)
