@@ -90,6 +90,7 @@ class Coverage(unittest.TestCase):
         dumps = [subprocess.run([place / test], env={"COVERAGE_DUMP": "1"}, stdout=subprocess.PIPE, check=True).stdout for test in tests]
         found = coverage.named(SOURCE, coverage.branches(SOURCE, dumps, "|".join(ROOMS)))
         self.assertGreater(len(found), 500)
+        print("\n".join(line for line in coverage.table(found) if re.match(r"\S+/ ", line)))
         self.check(found, tuple(ROOMS))
 
     @unittest.skipUnless(LONG, "the long form")

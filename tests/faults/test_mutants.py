@@ -1,11 +1,15 @@
 """Wrong changes of the sources, one at a time, that a test must find (support/mutants.py).
 
 Short form: the mutants that survived once, each by the test that kills it now.  Long form: SEEN_MUTANTS of the pure rooms and of undo (300), judged by
-the unit tests that are nearest to their file, and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its own.  SEEN_SEED chooses the sample.
+the unit tests that are nearest to their file, those of undo by behaviour tests besides; and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its
+own.  SEEN_SEED chooses the sample.  As many are judged at once as there are processors, by the preset `mutants`.
 What becomes of each is added to build/faults/mutants.txt, and is not judged again: a run that was stopped goes on where it was.  A survivor is judged
-anew where its line is taken out of that file.
+anew where its line is taken out of that file.  equals.txt has what is known to do nothing wrong,
+survivors.txt what no test has found.
 """
 import collections
+import concurrent.futures
+import itertools
 import os
 import pathlib
 import random
@@ -19,6 +23,7 @@ from mutants import EQUAL, NO_C, SANDBOX, SURVIVES, Judge, mutants_of, mutated
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 RESULTS = SOURCE / "build" / "faults" / "mutants.txt"
+EQUALS, SURVIVORS = (SOURCE / "tests" / "faults" / name for name in ("equals.txt", "survivors.txt"))
 LONG = bool(os.environ.get("SEEN_LONG"))
 COUNT = int(os.environ.get("SEEN_MUTANTS") or 300)
 SHIM_COUNT = int(os.environ.get("SEEN_SHIM_MUTANTS") or 150)
@@ -32,13 +37,24 @@ PROGRAMS = ("errno_kept", "call_faults", "exec_family", "environment_kept", "dup
 # FILE:CLASS.METHOD of tests/behaviour/test_FILE.py, the shortest first.
 BEHAVIOUR = ("each_name:", "viewers:", "answers:", "undo_kept:", "undo_supervised:", "guard_names:", "log:", "rule_calls:", "syscalls:", "keep:", "lineage:", "sink_connected:", "limits:",
              "metadata:", "guard:", "supervise:", "exec_bare:", "whitelist:", "undo:", "notice_guard:Answered")
-UNDO = ("undo_kept:", "story:", "undo_strange:", "undo_merge:", "blame:", "diff:", "undo_external:", "undo:")
+UNDO = ("undo_kept:", "story:", "undo_found:", "undo_strange:", "undo_merge:", "blame:", "undo_external:", "undo_names:", "undo_git:", "undo_harm:", "undo:", "diff:")
+# What a file's name begins with, and what is tried first.
+UNDO_FIRST = (("git", "undo_git:", "undo_git_places:", "undo_git_objects:"), ("pick", "undo_picker:"), ("diff", "diff:"), ("cmd_diff", "diff:"), ("blame", "blame:"), ("cmd_blame", "blame:"),
+              ("story", "story:"), ("merge", "undo_merge:"), ("patch", "undo_merge:"), ("versions", "versions:", "versions_store:"), ("cmd_versions", "versions:"), ("cmd_restore", "versions:"))
 # path, what is there, what the mutant has there, the test that kills it
 KILLED = (
     ("tracker/content/contents.c", "\tif (error == 0 && closed < 0 && closed != -EINTR)", "\tif (false)", "unit contents"),
     ("tracker/content/contents_inputs.c", "\t\tif (error == 0 && closed < 0 && closed != -EINTR)", "\t\tif (false)", "unit contents"),
     ("tracker/process/attach.c", "process_pid_ns() != context->pid_ns ||\n\t    (kind", "\n\t    (kind", "unit process"),
 )
+
+
+def listed(file):
+    """The changes of equals.txt or survivors.txt, as (path, line, what the mutant has there)."""
+    for line in file.read_text().splitlines():
+        if line.startswith("\t"):
+            path, _, change = line[1:].partition(": ")
+            yield path, *change.split("  ->  ")
 
 
 def sources(rooms):
@@ -66,34 +82,57 @@ class Mutants(unittest.TestCase):
                 self.assertEqual(text.count(old), 1, "that line is not there any more")
                 self.assertEqual(self.judge.judge(path, text.replace(old, new), [test]), test)
 
+    @unittest.skipIf(LONG, "the short form")
+    def test_what_is_listed_is_there(self):
+        for path, line, new in [*listed(EQUALS), *listed(SURVIVORS)]:
+            with self.subTest(path=path, new=new):
+                self.assertIn(line, [one.strip() for one in (SOURCE / path).read_text().split("\n")])
+
     def judge_sample(self, what, paths, count, tests):
-        """tests(mutant): which may kill it, in that order."""
+        """tests(mutant): which may kill it, in that order; what killed another of its file is tried before."""
         mutants = [mutant for path in paths for mutant in mutants_of(path, (SOURCE / path).read_text())]
         random.Random(SEED).shuffle(mutants)
         found, start = collections.Counter(), time.monotonic()
+        killers = collections.defaultdict(collections.Counter)
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        with open(RESULTS, "a+") as results:
+        jobs, equal = os.cpu_count(), set(listed(EQUALS))
+        judges = [self.judge.beside(self.scratch / ("%s.%d" % (what[:4], number))) for number in range(jobs)]
+
+        def become(mutant):
+            text = (SOURCE / mutant.path).read_text()
+            line, new = (one.split("\n")[mutant.line - 1].strip() for one in (text, mutated(text, mutant)))
+            change = "%s:%d: %s  ->  %s" % (mutant.path, mutant.line, line, new)
+            if (mutant.path, line, new) in equal:
+                return EQUAL
+            if change not in known:
+                judge = judges.pop()
+                known[change] = judge.judge(mutant.path, mutated(text, mutant), sorted(tests(mutant), key=lambda test: -killers[mutant.path][test]))
+                judges.append(judge)
+                print("%s: %s" % (known[change], change), file=results, flush=True)
+            if known[change] in (EQUAL, NO_C, SURVIVES):
+                return known[change]
+            killers[mutant.path][known[change]] += 1
+            return "killed"
+
+        with open(RESULTS, "a+") as results, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             results.seek(0)
             known = dict(reversed(line.rstrip("\n").split(": ", 1)) for line in results)
-            for mutant in mutants:
-                if found["killed"] + found[SURVIVES] == count:
+            left = iter(mutants)
+            while missing := count - found["killed"] - found[SURVIVES]:
+                if not (batch := list(itertools.islice(left, missing))):
                     break
-                text = (SOURCE / mutant.path).read_text()
-                line, new = (one.split("\n")[mutant.line - 1].strip() for one in (text, mutated(text, mutant)))
-                change = "%s:%d: %s  ->  %s" % (mutant.path, mutant.line, line, new)
-                if change not in known:
-                    known[change] = self.judge.judge(mutant.path, mutated(text, mutant), tests(mutant))
-                    print("%s: %s" % (known[change], change), file=results, flush=True)
-                found[known[change] if known[change] in (EQUAL, NO_C, SURVIVES) else "killed"] += 1
+                found.update(pool.map(become, sorted(batch, key=lambda mutant: sum(not test.startswith("unit ") for test in tests(mutant)))))
         judged = found["killed"] + found[SURVIVES]
-        print("%s, seed %d: %d judged of %d mutants, %d killed, %d survive (%s); besides, %d equal by the compiler, %d no C; %d s" %
+        print("%s, seed %d: %d judged of %d mutants, %d killed, %d survive (%s); besides, %d equal, %d no C; %d s" %
               (what, SEED, judged, len(mutants), found["killed"], found[SURVIVES], RESULTS, found[EQUAL], found[NO_C], time.monotonic() - start))
         self.assertGreaterEqual(found["killed"], LEAST * judged)
 
     @unittest.skipUnless(LONG, "the long form")
     def test_rooms(self):
-        undo = ["behaviour preload " + name for name in UNDO]
-        near = {path: self.judge.units_by_distance(path)[:TESTS_MAX] + (undo if path.startswith("cli/undo/") else []) for path in sources(ROOMS)}
+        near = {path: self.judge.units_by_distance(path)[:TESTS_MAX] for path in sources(ROOMS)}
+        for path in sources(["cli/undo"]):
+            first = [name for begin, *names in UNDO_FIRST if path.startswith("cli/undo/" + begin) for name in names]
+            near[path] += ["behaviour preload " + name for name in dict.fromkeys([*first, *UNDO])]
         self.judge_sample("tracker/ and undo", sources(ROOMS), COUNT, lambda mutant: near[mutant.path])
 
     @unittest.skipUnless(LONG, "the long form")

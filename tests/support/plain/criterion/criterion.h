@@ -3,7 +3,8 @@
  * start its tests, as below qemu-user (SEEN_PLAIN_UNIT, tests/CMakeLists.txt).
  *
  * Each test runs in a child of its own.  The program prints what failed and its totals; it exits by 0, by 1
- * where a test failed, by 77 where all were skipped.  To be included by one source of a program.
+ * where a test failed, by 77 where all were skipped.  It ends at the first failure where PLAIN_FIRST is in the
+ * environment.  To be included by one source of a program.
  */
 #ifndef SEEN_TESTS_PLAIN_CRITERION_H
 #define SEEN_TESTS_PLAIN_CRITERION_H
@@ -159,6 +160,8 @@ int main(void)
 
 	for (const struct plain_test *test = plain_first; test; test = test->next) {
 		int status = -1;
+		if (failed && getenv("PLAIN_FIRST"))
+			break;
 		if (!test->run)
 			continue;
 		(void)fflush(stdout);
