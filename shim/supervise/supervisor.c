@@ -216,7 +216,7 @@ uint64_t supervise_mark(const struct segment *segment)
 		       : mark;
 }
 
-/* In a process of its own, which has this one's memory. */
+/* In a process of its own, which may have this one's memory. */
 static int try_listener(void *unused)
 {
 	size_t call_bytes;
@@ -244,9 +244,10 @@ int supervise_supported(void)
 
 	if (stack == MAP_FAILED)
 		return -EAGAIN;
-	/* A copy of this process would take longer than all that is asked. */
-	pid_t child = clone(try_listener, stack + TRIAL_STACK_BYTES,
-			    CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	/* A copy of this process would take longer than all that is asked.  But a filter may kill for the question, and
+	 * before Linux 5.16 that ends all who share the memory (zap_threads() of fs/coredump.c). */
+	int shared = request_count_filters() == 0 ? CLONE_VM | CLONE_VFORK : 0;
+	pid_t child = clone(try_listener, stack + TRIAL_STACK_BYTES, shared | SIGCHLD, NULL);
 	(void)munmap(stack, TRIAL_STACK_BYTES);
 	if (child < 0)
 		return -EAGAIN;
