@@ -24,6 +24,18 @@ class Suites(unittest.TestCase):
         self.assertTrue(outcomes, "no suite ran")
         bad = [str(one) for one in outcomes if isinstance(one, str) or any(one.differences.values()) or not one.passed]
         self.assertEqual(bad, [])
+        self.assertGreater(Player.kept_bytes, 0, "nothing was kept for undo")
+
+    def test_a_difference_is_found(self):
+        """A test that gives another result below the library is one; a test that never gives the same is none."""
+        suite = strangers.Stranger("own", "same preloaded unsteady", strangers.each(
+            "case $UNIT in preloaded) [ -z $LD_PRELOAD ] || printf 'not ' ;; unsteady) date +ok\\ %N ;; esac; echo ok 1"), strangers.TAP, fixed=True)
+        with tempfile.TemporaryDirectory(prefix="seen-suites.") as top:
+            suite.directory, suite.tree, suite.version = top, top, "1"
+            outcome = strangers.compare(suite, ["observed"], suite.units())
+        self.assertEqual(outcome.differences, {"observed": {("preloaded", "1"): ("ok ", "not ok ")}})
+        self.assertTrue(outcome.unsteady)
+        self.assertEqual({unit for unit, _ in outcome.unsteady}, {"unsteady"})
 
     @unittest.skipIf(LONG, "the long form has them")
     def test_short(self):
@@ -34,7 +46,6 @@ class Suites(unittest.TestCase):
             except strangers.Failed as reason:
                 self.skipTest(str(reason))
             self.play(top, [suite])
-        self.assertGreater(Player.kept_bytes, 0, "nothing was kept for undo")
 
     @unittest.skipUnless(LONG and DIRECTORY, "./scripts/faults suites --long")
     def test_all(self):
