@@ -19,6 +19,7 @@
 #include "shim/preload/rules.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
+#include "tracker/segment/index.h"
 
 /* call_may(), call_may_run(): the rules' verdict on a call (rules_let()).
  * False: it fails; errno says why.  Not for an agent's reads alone: every hook that names a path
@@ -51,11 +52,19 @@ static inline void call_read(int fd, ssize_t count)
 		descriptor_read(fd, count);
 }
 
+/* call_may_be_sandboxed(): the program is about to tell the kernel which calls to allow it. */
+static inline void call_may_be_sandboxed(void)
+{
+	if (shim.on && !shim.sandboxed)
+		index_prepare(&shim.segment);
+}
+
 /* call_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from
  * then on. */
 static inline void call_sandboxed(void)
 {
 	shim.sandboxed = true;
+	shim.segment.is_still = true;
 	shim.views = false;
 	shim.shows = false;
 	shim.tracks = false;

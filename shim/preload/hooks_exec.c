@@ -306,6 +306,8 @@ EXPORT int prctl(int option, ...)
 	va_end(list);
 	bool shared = option == PR_SET_SECCOMP &&
 		      in_vfork_child(); /* then it is not this process */
+	if (option == PR_SET_SECCOMP)
+		call_may_be_sandboxed();
 	if (option == PR_SET_NO_NEW_PRIVS && arguments[0] == 1)
 		sandbox_begins(true);
 	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);

@@ -421,6 +421,8 @@ EXPORT long syscall(long number, ...)
 
 	if (call && is_made_here(call, arguments, &ret))
 		return ret;
+	if (number == SYS_seccomp || (number == SYS_prctl && LONG(0) == PR_SET_SECCOMP))
+		call_may_be_sandboxed();
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
 	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)

@@ -128,3 +128,24 @@ void index_remove(const struct segment *segment, enum segment_table table, uint6
 		}
 	}
 }
+
+void index_prepare(const struct segment *segment)
+{
+	enum { SLOTS = 256, PATH_BYTES = 64 };
+	static const enum segment_table TABLES[] = { TABLE_FILES, TABLE_INODES };
+
+	if (!segment->grows)
+		return;
+	for (size_t i = 0; i < sizeof(TABLES) / sizeof(TABLES[0]); i++) {
+		const enum segment_table table = TABLES[i], words = words_of(table);
+		uint64_t given = __atomic_load_n(given_at(segment, table), __ATOMIC_RELAXED);
+		for (uint64_t at = 0; at < segment->capacity[words];
+		     at += UINT64_C(1) << segment->part_shift[words])
+			(void)segment_use(segment, words, segment_slot(segment, words, at));
+		for (uint64_t at = given; at < given + SLOTS; at++)
+			(void)segment_use(
+				segment, table,
+				segment_slot(segment, table, at % segment->capacity[table]));
+	}
+	segment_reserve(segment, (uint64_t)SLOTS * PATH_BYTES);
+}

@@ -55,4 +55,8 @@ bool index_note(const struct segment *segment, enum segment_table table,
 void index_remove(const struct segment *segment, enum segment_table table, uint64_t hash,
 		  uint64_t slot);
 
+/* index_prepare(): before a process can make no call any more: room for the next files that it opens, where the
+ * segment grows.  Where other processes use it up, files are lost, and counted. */
+void index_prepare(const struct segment *segment);
+
 #endif

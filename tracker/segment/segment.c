@@ -319,6 +319,8 @@ static bool populate(const struct segment *segment, uint64_t from, uint64_t byte
 	uint64_t first = from / PAGE_BYTES * PAGE_BYTES;
 	long error;
 
+	if (segment->is_still)
+		return false;
 	do
 		error = sys_call3(SYS_madvise, (long)((unsigned char *)segment->header + first),
 				  (long)(from + bytes - first), MADV_POPULATE_WRITE);
@@ -449,6 +451,16 @@ static bool arena_reaches(const struct segment *segment, uint64_t end)
 							   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		continue; /* another may have done the same, or more */
 	return true;
+}
+
+void segment_reserve(const struct segment *segment, uint64_t bytes)
+{
+	uint64_t used = __atomic_load_n(&segment->header->arena_used, __ATOMIC_RELAXED);
+	uint64_t end = used + bytes;
+
+	if (used < segment->arena_bytes)
+		(void)arena_reaches(segment,
+				    end < segment->arena_bytes ? end : segment->arena_bytes);
 }
 
 uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes)

@@ -192,6 +192,7 @@ struct segment {
 	unsigned part_shift
 		[TABLE_COUNT]; /* slots of a part of which there is a bit, as a power of two */
 	bool grows;            /* a part that was never used may have no blocks */
+	bool is_still; /* no call may be made: such a part cannot be used (index_prepare()) */
 	char *arena;
 	uint64_t arena_bytes;
 	/* of a session that is replayed: its moment, in place of the clock's; 0: the clock's */
@@ -244,6 +245,10 @@ void *segment_slot(const struct segment *segment, enum segment_table table, uint
  * Returns false where there is no room for them: the slot must not be touched.  Any process; lock-free
  * and async-signal-safe. */
 bool segment_use(const struct segment *segment, enum segment_table table, const void *slot);
+
+/* segment_reserve(): gives the arena blocks for that many bytes more, as far as it reaches.  By a system call, where the
+ * segment grows. */
+void segment_reserve(const struct segment *segment, uint64_t bytes);
 
 /* segment_is_used(): is a slot of such a table in a part that is used?  Else it is empty, and its page may
  * not be there.  index: below the table's capacity. */
