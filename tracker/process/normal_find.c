@@ -86,7 +86,8 @@ static bool parse_tests(char *const *at, struct expression *expression)
 			return false;
 		test.name = test_name(*at);
 		test.value = *++at;
-		if (!test.name || (strcmp(test.name, "-type") == 0 && test.value[1]))
+		if (!test.name ||
+		    (strcmp(test.name, "-type") == 0 && (!test.value[0] || test.value[1])))
 			return false;
 		expression->tests[expression->count++] = test;
 		may_join = true;
