@@ -220,7 +220,7 @@ static int open_tracked(const struct supervision *supervision, struct target *ta
 	if (fd < 0)
 		return fd;
 	bool is_tracked = sys_fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode) &&
-			  subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
+			  subject_name(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
 			  ret_path[0] == '/' && path_is_tracked(supervision->segment, ret_path) &&
 			  resolve_is_visible(target, fd) && !target->confined;
 	if (!is_tracked) {

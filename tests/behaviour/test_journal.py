@@ -140,6 +140,18 @@ class Answers(SessionTest):
             self.agent.shell("cat f")
         self.assertEqual({event["op"] for event in self.log("changed", "given")}, {"given"})
 
+    def test_a_file_that_lost_its_name(self):
+        """What the kernel calls `f (deleted)` never was a file of that name."""
+        self.deliver("f")
+        data = lines("other")
+        self.session.write("g", data)
+        self.assertReal(self.agent.shell("exec 3< g; rm g; cat /proc/self/fd/3"), data)
+        self.session.write("g", data)
+        self.assertReal(self.agent.shell("exec 3< g; mv f g; cat /proc/self/fd/3"), data)
+        events = self.log("given", "changed", "notice", "open")
+        self.assertEqual({event["path"] for event in events if "(deleted)" in (event["path"] or "")}, set())
+        self.assertEqual([event["resolved"] for event in events if event["op"] != "open"], [self.session.path("f")])
+
     def test_decisions_of_opens(self):
         self.deliver("f")
         self.assertNotice(self.agent.shell("cat f"))

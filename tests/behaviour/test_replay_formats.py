@@ -6,8 +6,11 @@ import random
 import subprocess
 import unittest
 
-from driver import DEADLINE, SANITIZED, SEEN, text_of
+from driver import BUILD, DEADLINE, SANITIZED, SEEN, text_of
 from test_replay import Claude, OTHER, Replay, TEXT, lines_of, numbered, part
+
+
+PEAK = str(BUILD / "tests" / "bench" / "peak")
 
 
 class Formats(Replay):
@@ -329,9 +332,9 @@ class Memory(Replay):
             while written < megabytes << 20:
                 number += 1
                 written += file.write(block.replace('"m-', f'"m{number}-').replace("toolu_m_", f"toolu_{number}_"))
-        limit = "" if SANITIZED else f"ulimit -v {megabytes << 9}; "
-        done = subprocess.run(["bash", "-c", f'{limit}exec "$@"', "-", SEEN, "replay", "--json", str(path)], stdout=subprocess.PIPE,
-                              env=self.env, cwd=self.work, timeout=10 * DEADLINE, check=True)
+        done = subprocess.run([PEAK, "peak", SEEN, "replay", "--json", str(path)], stdout=subprocess.PIPE, env=self.env, cwd=self.work, timeout=10 * DEADLINE, check=True)
+        if not SANITIZED:
+            self.assertLess(int((self.work / "peak").read_text()), megabytes << 9)
         self.assertGreater(json.loads(done.stdout)["total"]["categories"]["identical"]["count"], 300)
 
 

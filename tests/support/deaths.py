@@ -147,7 +147,7 @@ def unreal_events(printed):
     for line in printed.splitlines():
         path = json.loads(line).get("path") or ""
         if "/workspace/" in path and not all(NAMES.match(part) for part in path.split("/workspace/")[1].split("/")):
-            wrong.append("an event of %r" % path)
+            wrong.append("an event of %r: %s" % (path, line))
     return wrong[:3]
 
 

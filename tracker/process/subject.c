@@ -117,6 +117,21 @@ ssize_t subject_link(struct subject subject, int fd, char *ret_path, size_t capa
 	return length;
 }
 
+ssize_t subject_name(struct subject subject, int fd, char *ret_path, size_t capacity)
+{
+	static const char MARK[] = " (deleted)";
+	const ssize_t mark = sizeof(MARK) - 1;
+	ssize_t length = subject_link(subject, fd, ret_path, capacity);
+	struct stat own, named;
+
+	if (length <= mark || strcmp(ret_path + length - mark, MARK) != 0)
+		return length;
+	/* a name may end so */
+	bool is_name = sys_stat(ret_path, &named) == 0 && subject_stat(subject, fd, &own) == 0 &&
+		       named.st_dev == own.st_dev && named.st_ino == own.st_ino;
+	return is_name ? length : -ENOENT;
+}
+
 /* proc(5), stat, field 4: behind the last parenthesis. */
 uint32_t process_parent_of(uint32_t pid)
 {

@@ -51,6 +51,10 @@ uint64_t subject_creation_ns(struct subject subject, int fd);
  * -ENAMETOOLONG when it does not fit. */
 ssize_t subject_link(struct subject subject, int fd, char *ret_path, size_t capacity);
 
+/* subject_name(): as subject_link(), of a file that has that name now.  -ENOENT: the name was removed, or another file
+ * has it; the kernel puts " (deleted)" behind it then (proc_pid_fd(5)). */
+ssize_t subject_name(struct subject subject, int fd, char *ret_path, size_t capacity);
+
 /* process_parent_of(): parent of a process, by /proc; 0 when it is not known. */
 uint32_t process_parent_of(uint32_t pid);
 

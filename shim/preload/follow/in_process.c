@@ -165,7 +165,7 @@ static bool is_tracked(int fd, int directory, const char *path, char *normal)
 	if (change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
 	    path_in_workspace(&shim.segment, normal))
 		return path_is_tracked(&shim.segment, normal);
-	return subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
+	return subject_name(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
 	       path_is_tracked(&shim.segment, normal);
 }
 
@@ -179,7 +179,7 @@ static uint64_t follow_opened(int fd, const struct stat *stat, char *normal)
 	struct followed *follows = &followed[fd];
 	*follows = (struct followed){ .state = 0 };
 	if (stat->st_size && prepare() &&
-	    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
+	    subject_name(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
 	    path_is_tracked(&shim.segment, normal))
 		(void)decision_pend(&shim.segment, &in_process_request, normal, stat, NULL,
 				    &follows->pending);
@@ -189,7 +189,7 @@ static uint64_t follow_opened(int fd, const struct stat *stat, char *normal)
 /* The same, where it was not followed. */
 static uint64_t note_opened(int fd, const struct stamp *stamp, char *normal)
 {
-	if (subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) <= 0)
+	if (subject_name(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) <= 0)
 		normal[0] = '\0';
 	return path_is_tracked(&shim.segment, normal)
 		       ? file_update(&shim.segment, normal, stamp, NULL, NULL)
@@ -297,7 +297,7 @@ static size_t decide(int fd, struct followed *follows, const struct burst_place 
 	_Static_assert(sizeof(struct answer) <= CHUNK_BYTES, "an answer fits");
 
 	if (answer && path && can_be_kept(stat) &&
-	    subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+	    subject_name(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
 		decision_open(&shim.segment, &place->request, path, path, fd, stat, answer);
 		struct open_facts facts = { .decision = answer->decision,
 					    .reason = answer->reason,
@@ -356,7 +356,7 @@ static void deliver(int fd, uint64_t key, const struct pending *pending,
 			 &delivered);
 	details.before = delivered.before;
 	char *path = delivered.is_changed || delivered.is_given ? scratch_acquire() : NULL;
-	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+	if (path && subject_name(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
 		uint32_t text = record_path(path);
 		if (delivered.is_changed)
 			record_delivery(JOURNAL_CHANGED, text, &details);

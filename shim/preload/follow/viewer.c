@@ -231,7 +231,7 @@ static bool find_path(int fd, int directory, const char *path, const struct stat
 		memcpy(ret_path + recent_directory.kernel_bytes, name, strlen(name) + 1);
 		return true;
 	}
-	if (subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) <= 0 || ret_path[0] != '/')
+	if (subject_name(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) <= 0 || ret_path[0] != '/')
 		return false;
 	size_t kernel_bytes = (size_t)(path_base(ret_path) - ret_path);
 	if (is_placed && opened_count > 0 && given_bytes < DIRECTORY_BYTES &&
@@ -538,7 +538,7 @@ void viewer_shown(int fd, const char *path)
 	if (!shim.request.pid_ns)
 		shim.request.pid_ns = process_pid_ns();
 	char *kernel_path = scratch_acquire();
-	if (kernel_path && subject_link(SUBJECT_SELF, fd, kernel_path, SEGMENT_PATH_BYTES) > 0 &&
+	if (kernel_path && subject_name(SUBJECT_SELF, fd, kernel_path, SEGMENT_PATH_BYTES) > 0 &&
 	    path_is_tracked(&shim.segment, kernel_path)) {
 		shown++;
 		request_confirm_sink(&shim.segment, &shim.request);

@@ -163,3 +163,42 @@ Test(subject, link_that_fits_and_one_that_does_not)
 	must(unlink(path) == 0 && close(fd) == 0);
 	cr_assert_eq(subject_link(SUBJECT_SELF, -1, link, sizeof(link)), -ENOENT);
 }
+
+/* The name that a descriptor's file has now, or an error. */
+static ssize_t name_of(const char *path, const char *now, char *ret_name)
+{
+	int fd = open(path, O_RDONLY | O_CREAT, 0600), other;
+
+	must(fd >= 0);
+	if (now && !now[0])
+		must(unlink(path) == 0);
+	if (now && now[0]) {
+		must((other = open(now, O_WRONLY | O_CREAT, 0600)) >= 0 && close(other) == 0);
+		must(rename(now, path) == 0);
+	}
+	ssize_t length = subject_name(SUBJECT_SELF, fd, ret_name, 200);
+	must(close(fd) == 0);
+	return length;
+}
+
+Test(subject, a_name_that_is_lost)
+{
+	char top[] = "/tmp/seen-subject-XXXXXX", path[64], marked[80], name[200];
+	int ends[2];
+
+	must(mkdtemp(top) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/f", top);
+	(void)snprintf(marked, sizeof(marked), "%s/f (deleted)", top);
+	cr_expect_eq(name_of(path, NULL, name), (ssize_t)strlen(path));
+	cr_expect_str_eq(name, path);
+	cr_expect_eq(name_of(path, "", name), -ENOENT);
+	cr_expect_eq(name_of(path, marked, name), -ENOENT);
+	cr_expect_eq(name_of(marked, NULL, name), (ssize_t)strlen(marked));
+	cr_expect_str_eq(name, marked);
+	cr_expect_eq(name_of(path, "", name), -ENOENT); /* beside one whose name ends so */
+	cr_expect_eq(name_of(marked, "", name), -ENOENT);
+	must(pipe(ends) == 0);
+	cr_expect_gt(subject_name(SUBJECT_SELF, ends[0], name, sizeof(name)), 0);
+	cr_expect_eq(subject_name(SUBJECT_SELF, -1, name, sizeof(name)), -ENOENT);
+	must(close(ends[0]) == 0 && close(ends[1]) == 0 && rmdir(top) == 0);
+}
