@@ -5,6 +5,7 @@ each file by itself, a file that was never synced as a whole.  SEEN_CUTS of undo
 """
 import os
 import random
+import re
 import unittest
 
 import deaths
@@ -17,6 +18,7 @@ CUTS = int(os.environ.get("SEEN_CUTS") or (300 if LONG else 3))
 SEED = int(os.environ.get("SEEN_SEED") or 20261127)
 WAYS = ("preload", "both", "supervise")
 CONTENTS = {b"", b"new\n", b"".join(line.replace(b"1", b"one", 1) for line in BEFORE["a"].splitlines(True)), *BEFORE.values()}
+JUST_MADE = re.compile(r"sed\w{6}")  # sed's temporary file has its name only once it is there, so a kill then leaves it without a record
 
 
 class Cuts(Failing):
@@ -106,9 +108,10 @@ class Cuts(Failing):
             self.read_all(about)
             done = self.command(about, "undo", "--all")
             self.read_all(about)
-            undone += self.there() == BEFORE
+            there = {name: content for name, content in self.there().items() if content or not JUST_MADE.fullmatch(name)}
+            undone += there == BEFORE
             if lost == self.lost and done.returncode == 0:
-                self.assertEqual(self.there(), BEFORE, (about, done))
+                self.assertEqual(there, BEFORE, (about, done))
         print("seed %d: %d cuts of runs, %d files lost something, %d undone whole" % (SEED, CUTS, self.lost, undone))
 
 

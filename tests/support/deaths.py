@@ -76,6 +76,14 @@ def held(directory, how, own=""):
         yield [one.fileno(), lock.fileno()]
 
 
+def content_of(path):
+    """b"": there is none."""
+    try:
+        return pathlib.Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
 class Deliveries:
     """What an agent was given, and what it may get for it."""
 
@@ -83,8 +91,9 @@ class Deliveries:
         self.notice, self.seen = notice, seen
         self.contents = set()
 
-    def judge(self, words, output, directory="."):
-        """What a command of the agent's gave, while no other process changes its directory.  Returns lines for a report: "notice", or what is wrong."""
+    def judge(self, words, output, directory=".", before=None):
+        """What a command of the agent's gave.  before: what the file that it names was, where another process may change it.
+        Returns lines for a report: "notice", or what is wrong."""
         verb, _, name = words.partition(" ")
         if verb == self.seen:
             self.contents.clear()
@@ -94,9 +103,9 @@ class Deliveries:
             if not self.contents:
                 return ["notice", "%s: a notice, and nothing was ever given" % words]
             if "/" not in name:  # else it may be another one by now
-                with open(os.path.join(directory, name), "rb") as file:
-                    if file.read() not in self.contents:  # by whichever name
-                        return ["notice", "%s: a notice, and it was never given" % words]
+                now = content_of(os.path.join(directory, name))
+                if now not in self.contents and before in (None, now):  # by whichever name
+                    return ["notice", "%s: a notice, and it was never given" % words]
             return ["notice"]
         elif output and is_whole(output):
             self.contents.add(output)
@@ -117,11 +126,12 @@ def agent(seed, count, pool, notice, report, locks="", seen=""):
         wrong = []
         with held(locks, fcntl.LOCK_SH, os.path.basename(os.getcwd())) if locks else contextlib.nullcontext(()) as kept:
             words = command(chance, pool, COMMANDS + AMONG_OTHERS, forget=seen + " forget --all") if locks else command(chance, pool)
+            before = None if locks else content_of(words.partition(" ")[2])  # an undo may run beside it
             done = subprocess.run(["bash", "-c", words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
                                   pass_fds=kept)  # a command goes on where its agent is killed, beside the agent's next run
             if died_by_fault(done.returncode):
                 wrong.append("%s: ended with %d" % (words, done.returncode))
-            wrong += given.judge(words, done.stdout)
+            wrong += given.judge(words, done.stdout, before=before)
         note(report, wrong if locks else [line for line in wrong if line != "notice"])
 
 
