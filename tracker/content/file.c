@@ -57,34 +57,6 @@ static struct file_slot *find_known(const struct segment *segment, uint64_t key)
 	return key ? find(segment, key, &search, &blank) : NULL;
 }
 
-/* A slot for a new file, noted under its key: an empty one, else, of INDEX_PROBES, that of the file read longest ago.
- * NULL: there is none, or another process was faster. */
-static struct file_slot *make_place(const struct segment *segment,
-				    const struct index_search *search)
-{
-	const uint64_t capacity = segment->capacity[TABLE_FILES];
-	uint64_t oldest = UINT64_MAX, place;
-	bool is_full;
-	uint64_t first = place = index_slot(segment, TABLE_FILES, &is_full);
-
-	if (first == capacity)
-		return NULL;
-	for (unsigned i = 0; is_full && i < INDEX_PROBES; i++) {
-		uint64_t index = (first + i) % capacity;
-		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, index);
-		uint64_t last = segment_is_used(segment, TABLE_FILES, index)
-					? __atomic_load_n(&slot->last_read_ns, __ATOMIC_RELAXED)
-					: UINT64_MAX;
-		if (last < oldest) {
-			oldest = last;
-			place = index;
-		}
-	}
-	return index_note(segment, TABLE_FILES, search, place)
-		       ? segment_slot(segment, TABLE_FILES, place)
-		       : NULL;
-}
-
 /* Something else is in the slot now. */
 static void forget_word(const struct segment *segment, enum segment_table table, uint64_t hash,
 			const void *slot)
@@ -136,33 +108,6 @@ static struct inode_slot *find_inode(const struct segment *segment, uint64_t dev
 	return NULL;
 }
 
-static struct inode_slot *make_inode_place(const struct segment *segment,
-					   const struct index_search *search)
-{
-	const uint64_t capacity = segment->capacity[TABLE_INODES];
-	uint64_t oldest = UINT64_MAX, place;
-	bool is_full;
-	uint64_t first = place = index_slot(segment, TABLE_INODES, &is_full);
-
-	if (first == capacity)
-		return NULL;
-	for (unsigned i = 0; is_full && i < INDEX_PROBES; i++) {
-		uint64_t index = (first + i) % capacity;
-		const struct inode_slot *slot = segment_slot(segment, TABLE_INODES, index);
-		uint64_t found = segment_is_used(segment, TABLE_INODES, index)
-					 ? __atomic_load_n(&slot->found_realtime_ns,
-							   __ATOMIC_RELAXED)
-					 : UINT64_MAX;
-		if (found < oldest) {
-			oldest = found;
-			place = index;
-		}
-	}
-	return index_note(segment, TABLE_INODES, search, place)
-		       ? segment_slot(segment, TABLE_INODES, place)
-		       : NULL;
-}
-
 uint64_t file_by_inode_at(const struct segment *segment, uint64_t dev, uint64_t ino,
 			  uint64_t *ret_found_ns)
 {
@@ -191,7 +136,9 @@ static bool try_inode_set(const struct segment *segment, uint64_t dev, uint64_t 
 		return true;
 	}
 	if (!slot)
-		slot = place ? place : make_inode_place(segment, &search);
+		slot = place ? place
+			     : index_place(segment, TABLE_INODES, &search,
+					   offsetof(struct inode_slot, found_realtime_ns));
 	if (!slot)
 		return false;
 	uint64_t before_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
@@ -266,7 +213,8 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 		if (!slot && !blank) {
 			if (is_lost_for_paths(segment, path))
 				break;
-			blank = make_place(segment, &search);
+			blank = index_place(segment, TABLE_FILES, &search,
+					    offsetof(struct file_slot, last_read_ns));
 			if (blank)
 				before = __atomic_load_n(&blank->key, __ATOMIC_RELAXED);
 		}

@@ -74,7 +74,9 @@ void *index_next(const struct segment *segment, enum segment_table table,
 	return NULL;
 }
 
-uint64_t index_slot(const struct segment *segment, enum segment_table table, bool *ret_full)
+/* A slot for something new.  ret_full: the table is full, and this is where the search for what has to give way begins.
+ * Returns the slot's number; it may be touched.  The table's capacity: there is no memory for it. */
+static uint64_t next_slot(const struct segment *segment, enum segment_table table, bool *ret_full)
 {
 	uint64_t *given = given_at(segment, table), capacity = segment->capacity[table];
 	uint64_t number = __atomic_load_n(given, __ATOMIC_RELAXED), more, slot;
@@ -91,8 +93,9 @@ uint64_t index_slot(const struct segment *segment, enum segment_table table, boo
 	return slot;
 }
 
-bool index_note(const struct segment *segment, enum segment_table table,
-		const struct index_search *search, uint64_t slot)
+/* Writes the word of a slot.  False: another process wrote there meanwhile, or there is no room. */
+static bool note(const struct segment *segment, enum segment_table table,
+		 const struct index_search *search, uint64_t slot)
 {
 	const enum segment_table words = words_of(table);
 
@@ -107,6 +110,33 @@ bool index_note(const struct segment *segment, enum segment_table table,
 	       __atomic_compare_exchange_n(word, &before,
 					   tag_of(search->hash) | (uint32_t)(slot + 1), false,
 					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void *index_place(const struct segment *segment, enum segment_table table,
+		  const struct index_search *search, size_t time_offset)
+{
+	const uint64_t capacity = segment->capacity[table];
+	uint64_t oldest_ns = UINT64_MAX, place;
+	bool is_full;
+	uint64_t first = place = next_slot(segment, table, &is_full);
+
+	if (first == capacity)
+		return NULL;
+	for (unsigned i = 0; is_full && i < INDEX_PROBES; i++) {
+		uint64_t index = (first + i) % capacity;
+		const unsigned char *slot = segment_slot(segment, table, index);
+		uint64_t time_ns = is_used(segment, table, index)
+					   ? __atomic_load_n(
+						     (const uint64_t *)(const void *)(slot +
+										      time_offset),
+						     __ATOMIC_RELAXED)
+					   : UINT64_MAX;
+		if (time_ns < oldest_ns) {
+			oldest_ns = time_ns;
+			place = index;
+		}
+	}
+	return note(segment, table, search, place) ? segment_slot(segment, table, place) : NULL;
 }
 
 void index_remove(const struct segment *segment, enum segment_table table, uint64_t hash,

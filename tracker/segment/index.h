@@ -38,18 +38,13 @@ struct index_search {
 void *index_next(const struct segment *segment, enum segment_table table,
 		 struct index_search *search);
 
-/* index_slot(): a slot for something new, which is to be noted next.
+/* index_place(): a slot for something new, noted under its hash: an empty one.  Where the table is full, that of
+ * INDEX_PROBES whose time is the least; index_remove() its former word then.
  *
- * ret_full: the table is full, and this is where the search for what has to give way begins.
- * Returns the slot's number; it may be touched.  The table's capacity: there is no memory for it. */
-uint64_t index_slot(const struct segment *segment, enum segment_table table, bool *ret_full);
-
-/* index_note(): writes the word of a slot.
- *
- * search: one that ended with NULL.  Returns false where another process wrote there meanwhile: search again; or where
- * there is no room. */
-bool index_note(const struct segment *segment, enum segment_table table,
-		const struct index_search *search, uint64_t slot);
+ * search: one that ended with NULL.  time_offset: where a slot has its time, a uint64_t in ns.  Returns NULL where there
+ * is no memory or no room for the word, or where another process wrote there meanwhile: search again. */
+void *index_place(const struct segment *segment, enum segment_table table,
+		  const struct index_search *search, size_t time_offset);
 
 /* index_remove(): removes the word of a slot that was given to something else.  hash: of what was in it. */
 void index_remove(const struct segment *segment, enum segment_table table, uint64_t hash,

@@ -121,19 +121,18 @@ Test(file, a_table_takes_the_room_of_what_is_in_it)
 /* What two processes see that make the same file at once. */
 Test(file, a_place_that_was_noted_and_not_filled_in_is_taken_over)
 {
+	const size_t TIME = offsetof(struct file_slot, last_read_ns);
 	struct file_slot file;
-	bool is_full;
 	uint64_t key = path_key(&world.segment, "/w/a");
 	struct index_search search = { .hash = key };
 	cr_assert_null(index_next(&world.segment, TABLE_FILES, &search));
 	struct index_search late = search;
-	uint64_t slot = index_slot(&world.segment, TABLE_FILES, &is_full);
-	cr_assert(index_note(&world.segment, TABLE_FILES, &search, slot));
-	cr_assert(!index_note(&world.segment, TABLE_FILES, &late, slot + 1), "one was faster");
+	void *slot = index_place(&world.segment, TABLE_FILES, &search, TIME);
+	cr_assert_not_null(slot);
+	cr_assert_null(index_place(&world.segment, TABLE_FILES, &late, TIME), "one was faster");
 	cr_assert_eq(file_find(&world.segment, key, &file), -ENOENT);
 	cr_assert_eq(update("/w/a", 0), key);
-	cr_assert_eq(slot_of_file(&world.segment, key),
-		     segment_slot(&world.segment, TABLE_FILES, slot));
+	cr_assert_eq(slot_of_file(&world.segment, key), slot);
 }
 
 /* Goes through the same files as the others do, from another one on. */
