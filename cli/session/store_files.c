@@ -76,6 +76,7 @@ const char *store_files_next(DIR *stream)
 {
 	struct dirent *entry;
 
+	errno = 0;
 	do
 		entry = readdir(stream);
 	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));

@@ -34,7 +34,7 @@ bool store_file_is_of_contents(const char *name);
 DIR *store_files_list(int fd);
 
 /* store_files_next(): the name of the next entry but the directory itself and the one above it,
- * valid until the next call for that stream; NULL at the end. */
+ * valid until the next call for that stream; NULL at the end, errno 0, or where it cannot be read, errno. */
 const char *store_files_next(DIR *stream);
 
 /* store_files_lock(): locks a session's directory against use and removal, until its descriptor is

@@ -32,7 +32,7 @@ static int list_parts(struct pack_reader *reader)
 {
 	DIR *stream = store_files_list(reader->directory);
 	int error = stream ? 0 : -errno;
-	const char *name;
+	const char *name = NULL;
 
 	while (error == 0 && (name = store_files_next(stream))) {
 		uint32_t part;
@@ -49,6 +49,8 @@ static int list_parts(struct pack_reader *reader)
 		}
 		reader->parts[reader->part_count++] = part;
 	}
+	if (error == 0 && !name)
+		error = -errno;
 	if (stream)
 		(void)closedir(stream);
 	if (error == 0 && reader->part_count) {
