@@ -132,51 +132,55 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 	}
 }
 
-/* Does a process hold a descriptor of the file, to write to it? */
-static bool has_descriptor(uint32_t pid, uint64_t dev, uint64_t ino)
+/* The next mapping that is shared and to be written to (proc(5), maps).  line: begins at the text of the maps; goes on.
+ * Its device is that of the file system, which need not be what stat says (btrfs): the number of the file alone may put
+ * off a check, nothing worse. */
+static bool find_mapping(char **line, uint64_t *ret_ino)
 {
-	char path[PROC_PATH_BYTES];
-	struct subject subject = { pid };
-	bool found = false;
-
-	proc_path(pid, "fd", path);
-	DIR *directory = opendir(path);
-	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
-		struct stat stat;
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
-			continue;
-		int fd = (int)strtol(entry->d_name, NULL, 10);
-		if (subject_stat(subject, fd, &stat) < 0 || stat.st_dev != dev ||
-		    stat.st_ino != ino)
-			continue;
-		int flags = subject_flags(subject, fd);
-		found = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH);
-	}
-	if (directory)
-		(void)closedir(directory);
-	return found;
-}
-
-/* Has a process mapped the file, shared and to write to it (proc(5), maps)? */
-bool live_process_maps(uint32_t pid, uint64_t ino)
-{
-	static char maps[MAPS_BYTES];
-	char path[PROC_PATH_BYTES];
-
-	proc_path(pid, "maps", path);
-	if (sys_read_file(path, maps, sizeof(maps)) <= 0)
-		return false;
-	for (char *line = maps; line; line = strchr(line, '\n')) {
-		char rights[5];
+	for (char *next; *line && **line; *line = next) {
 		unsigned long long found;
-		line += *line == '\n';
-		/* Its device is that of the file system, which need not be what stat says (btrfs):
-		 * the number of the file alone may put off a check, nothing worse. */
-		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %llu", rights, &found) == 2 &&
-		    found == ino && rights[1] == 'w' && rights[3] == 's')
-			return true;
+		char *rights = strchr(*line, ' ');
+		next = strchr(*line, '\n');
+		next = next ? next + 1 : NULL;
+		if (!rights || strnlen(rights, 6) < 6 || rights[2] != 'w' || rights[4] != 's' ||
+		    sscanf(rights, " %*4s %*x %*x:%*x %llu", &found) != 1)
+			continue;
+		*ret_ino = found;
+		*line = next;
+		return true;
 	}
 	return false;
+}
+
+void live_process_each_mapping(uint32_t pid, void (*visit)(void *data, uint64_t ino), void *data)
+{
+	static char maps[MAPS_BYTES];
+	char path[PROC_PATH_BYTES], *line = maps;
+	uint64_t ino;
+
+	proc_path(pid, "maps", path);
+	if (sys_read_file(path, maps, sizeof(maps)) > 0)
+		while (find_mapping(&line, &ino))
+			visit(data, ino);
+}
+
+struct wanted_mapping {
+	uint64_t ino;
+	bool is_found;
+};
+
+static void compare_mapping(void *data, uint64_t ino)
+{
+	struct wanted_mapping *wanted = data;
+	wanted->is_found = wanted->is_found || wanted->ino == ino;
+}
+
+bool live_process_maps(uint32_t pid, uint64_t ino)
+{
+	struct wanted_mapping wanted = { .ino = ino };
+
+	live_process_each_mapping(pid, compare_mapping, &wanted);
+	return wanted.is_found;
 }
 
 /* The number that the kernel gave last to a process or thread of this PID namespace, which /proc is to
@@ -247,15 +251,4 @@ void live_processes_renew(const struct session *session, pid_t leave_out,
 	    leave_out != list->leave_out || sys_boottime_ns() - list->taken_ns > moment_ns ||
 	    !add_begun(session, newest, list))
 		inspect_all(session, leave_out, newest, list);
-}
-
-uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		const struct live_process *live_process = &list->items[i];
-		if (live_process->is_own && (has_descriptor(live_process->pid, dev, ino) ||
-					     live_process_maps(live_process->pid, ino)))
-			return live_process->pid;
-	}
-	return 0;
 }

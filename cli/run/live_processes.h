@@ -40,12 +40,9 @@ void live_processes_list(const struct session *session, pid_t leave_out,
 void live_processes_renew(const struct session *session, pid_t leave_out,
 			  struct live_processes *list);
 
-/* live_processes_writer(): one of the session's processes that may write to a file at any moment:
- * it holds a descriptor for it that is open for writing, or a shared mapping.  dev, ino: of the
- * file.
- *
- * Returns its pid, 0: there is none.  Processes that cannot be inspected hold nothing. */
-uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino);
+/* live_process_each_mapping(): calls `visit` with the inode of each file that a process has mapped, shared and to write to
+ * it.  Nothing of a process that cannot be inspected. */
+void live_process_each_mapping(uint32_t pid, void (*visit)(void *data, uint64_t ino), void *data);
 
 /* live_process_maps(): has a process mapped a file of that inode, shared and to write to it? */
 bool live_process_maps(uint32_t pid, uint64_t ino);

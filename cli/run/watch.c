@@ -5,6 +5,7 @@
 
 #include "cli/run/instruction_index.h"
 #include "cli/run/watch_directories.h"
+#include "cli/run/watch_holder.h"
 #include "cli/run/watch_judge.h"
 #include "cli/run/watch_state.h"
 #include "tracker/sys/sys.h"
@@ -39,6 +40,7 @@ static void check_turn(struct watch *watch, enum phase phase)
 		}
 		watch->pending += file->due_ns != 0;
 	}
+	holders_note(watch);
 	for (size_t i = watch->fresh_count ? watch->file_count : 0; i-- > 0;)
 		if (watch->files[i]->fresh && !watch->files[i]->due_ns)
 			file_forget(watch, i);
@@ -144,6 +146,7 @@ void watch_finish(struct watch *watch)
 	instruction_index_finish(watch->instructions);
 	directories_free(watch);
 	free(watch->live_process.items);
+	free(watch->open_files.items);
 	partly_free(&watch->partly);
 	free(watch);
 }

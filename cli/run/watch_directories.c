@@ -125,6 +125,7 @@ void directories_free(struct watch *watch)
 		file_forget(watch, watch->file_count - 1);
 	free(watch->directories);
 	free(watch->files);
+	free(watch->file_by_slot);
 }
 
 /* ---- directories ---- */
@@ -333,10 +334,14 @@ static void scan_slot(struct watch *watch, uint64_t at)
 	bool unfinished = __atomic_load_n(&slot->writer, __ATOMIC_RELAXED) != 0;
 	if (!unfinished && !(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & FILE_HAS_BASELINE))
 		return;
-	struct file *file = find(&watch->file_by_key, key);
-	if ((!file || file->fresh) && slot_read(slot, &copy, sizeof(copy)) && copy.key == key)
-		track_file(watch, &copy);
-	file = find(&watch->file_by_key, key);
+	struct file *file = watch->file_by_slot ? watch->file_by_slot[at] : NULL;
+	if (!file || file->key != key) {
+		if (slot_read(slot, &copy, sizeof(copy)) && copy.key == key)
+			track_file(watch, &copy);
+		file = find(&watch->file_by_key, key);
+		if (file && !file->fresh && watch->file_by_slot)
+			watch->file_by_slot[at] = file;
+	}
 	if (unfinished && file && !file->due_ns)
 		due_soon(watch, file);
 }
@@ -346,6 +351,8 @@ void directories_scan(struct watch *watch, bool whole)
 	uint64_t capacity = watch->segment->capacity[TABLE_FILES];
 	uint64_t slots = whole ? capacity : SCAN_SLOTS;
 
+	if (!watch->file_by_slot)
+		watch->file_by_slot = calloc(capacity, sizeof(struct file *));
 	if (whole)
 		watch->scan_at = 0;
 	if (!watch->scan_at) {

@@ -6,6 +6,7 @@
 
 #include "cli/run/watch_directories.h"
 #include "cli/run/watch_due.h"
+#include "cli/run/watch_holder.h"
 #include "cli/run/watch_state.h"
 #include "cli/session/file_record.h"
 #include "tracker/content/baseline.h"
@@ -60,9 +61,9 @@ static int inspect(const struct watch *watch, const char *path, struct sight *re
 	error = sys_fstat(fd, &ret_sight->stat);
 	if (error == 0)
 		error = S_ISREG(ret_sight->stat.st_mode)
-				? content_of_descriptor(
-					  fd, watch->segment->settings->content_max_file_bytes,
-					  &content)
+				? content_of_file(fd, (uint64_t)ret_sight->stat.st_size,
+						  watch->segment->settings->content_max_file_bytes,
+						  &content)
 				: -EAGAIN;
 	if (error == 0)
 		error = sys_fstat(fd, &after);
@@ -181,21 +182,13 @@ static enum unobserved lived_unobserved(struct watch *watch, uint64_t since_ns)
 	return found;
 }
 
-/* A process of the session that may write to it at any moment; 0: there is none. */
-static uint32_t holder_of(struct watch *watch, const struct sight *sight)
-{
-	if (version_is_none(&sight->version))
-		return 0;
-	live_processes_renew(watch->session, watch->left_out, &watch->live_process);
-	return live_processes_writer(&watch->live_process, sight->stat.st_dev, sight->stat.st_ino);
-}
-
 /* May the session's processes still change what was seen?  One that closed the file a moment ago
  * may have done so after that.  Then it is inspected later. */
 static bool is_held(struct watch *watch, struct file *file, const struct sight *sight)
 {
 	struct sight again;
-	bool is_open = holder_of(watch, sight) != 0;
+	bool is_open = !version_is_none(&sight->version) &&
+		       holder_of(watch, sight->stat.st_dev, sight->stat.st_ino) != 0;
 
 	if (!is_open && inspect(watch, file->path, &again) == 0 &&
 	    version_equal(&again.version, &sight->version))
@@ -241,50 +234,6 @@ static void complete(struct file *file, const struct file_slot *slot, const stru
 	due_never(file);
 }
 
-/* The youngest program of the session with that pid, or, where that is 0, with that serial. */
-static bool find_process(const struct segment *segment, uint64_t serial, uint32_t pid,
-			 struct process_slot *ret_process)
-{
-	struct process_slot copy;
-	bool found = false;
-
-	for (uint64_t i = 0, used = segment_processes_used(segment); i < used; i++) {
-		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
-		bool wanted = pid ? __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid
-				  : __atomic_load_n(&slot->serial, __ATOMIC_RELAXED) == serial;
-		if (!wanted || !process_read(segment, i, &copy) ||
-		    (pid ? copy.pid != pid : copy.serial != serial) ||
-		    (found && copy.time_ns < ret_process->time_ns))
-			continue;
-		*ret_process = copy;
-		found = true;
-	}
-	return found;
-}
-
-/* The session wrote to the file: has another of its processes it open still?  The slot has room for
- * one writer alone; what this one does is the session's, too. */
-static void note_holder(struct watch *watch, struct file *file, const struct sight *sight)
-{
-	struct process_slot process = { .serial = UINT64_MAX };
-	struct file_slot slot;
-	uint32_t pid = holder_of(watch, sight);
-
-	if (!pid || file_find(watch->segment, file->key, &slot) < 0 || slot.writer)
-		return;
-	(void)find_process(watch->segment, 0, pid, &process);
-	struct guard_writer writer = { .serial = process.serial };
-	struct guard_answer answer = {
-		.file_key = file->key,
-		.knows = version_equal(&sight->version, &slot.written) ? GUARD_KNEW : 0,
-	};
-	guard_start_write(watch->segment, &writer, "", &answer);
-	/* It may have closed the file, and reported so, just before: then this would never be
-	 * completed. */
-	if (holder_of(watch, sight) != pid)
-		guard_cancel(watch->segment, &writer, file->key);
-}
-
 /* Did the session report that it made what is there? What is `external` since the last check is
  * what it made of a change that it did not know; or another run reported it. */
 static bool is_said(const struct file *file, const struct file_slot *slot,
@@ -303,7 +252,7 @@ static void finish_write(struct watch *watch, struct file *file, const struct fi
 {
 	struct process_slot process = { .pid = 0 };
 
-	(void)find_process(watch->segment, slot->writer, 0, &process);
+	(void)holder_find_process(watch->segment, slot->writer, 0, &process);
 	struct guard_writer writer = { .scope_id = baseline_scope(&process.context, NULL),
 				       .serial = slot->writer,
 				       .context = &process.context,
@@ -322,8 +271,8 @@ static void finish_write(struct watch *watch, struct file *file, const struct fi
 		file_record_write(watch->segment, watch->journal, &record);
 		(void)file_find(watch->segment, file->key, &after);
 	}
-	note_holder(watch, file, sight);
 	complete(file, &after, sight);
+	holder_ask(watch, file);
 }
 
 /* A process of the session writes to the file, or has left without a word: says it for it when it
@@ -341,7 +290,8 @@ static void finish(struct watch *watch, struct file *file, const struct file_slo
 	}
 	/* One that lives is about to report it, or even to make the call. */
 	if (phase != PHASE_LAST && file->checks < PATIENCE &&
-	    find_process(watch->segment, slot->writer, 0, &process) && !process_is_gone(&process))
+	    holder_find_process(watch->segment, slot->writer, 0, &process) &&
+	    !process_is_gone(&process))
 		due_later(file, PATIENCE_MS * MILLISECOND_NS);
 	else if (guard_unfinished(watch->segment, file->key, &knows) != slot->writer)
 		due_later(file, watch->quiet_ns);
@@ -512,10 +462,11 @@ static void judge_known(struct watch *watch, struct file *file, const struct fil
 
 	if (file->excluded || watch->segment->settings->watch_mode == WATCH_MODE_OFF ||
 	    is_invalidated || is_known(watch, file, slot, sight, &before)) {
-		if (!file->excluded && !is_invalidated &&
-		    (is_edited(file, slot) || is_begun(file, slot)))
-			note_holder(watch, file, sight);
+		bool is_written = !file->excluded && !is_invalidated &&
+				  (is_edited(file, slot) || is_begun(file, slot));
 		complete(file, slot, sight);
+		if (is_written)
+			holder_ask(watch, file);
 		return;
 	}
 	uint64_t since_realtime_ns = slot->last_read_realtime_ns > slot->last_edit_realtime_ns

@@ -1,15 +1,17 @@
 /*
- * The watcher's own state, between its four files.
+ * The watcher's own state, between its files.
  *
  * 	watch.c          the calls of `seen run`, and whose turn it is
  * 	watch_due.c      when a file is inspected
  * 	watch_directories.c  which files there are, and what the kernel reports of them: inotify(7), or their stamps
  * 	watch_judge.c    what became of a file, and who made it so
+ * 	watch_holder.c   who may write to it still
  */
 #ifndef SEEN_CLI_WATCH_STATE_H
 #define SEEN_CLI_WATCH_STATE_H
 
 #include "cli/run/live_processes.h"
+#include "cli/run/open_files.h"
 #include "cli/run/partly.h"
 #include "cli/run/watch.h"
 #include "tracker/segment/tables.h"
@@ -34,6 +36,7 @@ struct file {
 	struct directory *directory; /* NULL: none that is watched */
 	bool excluded;
 	bool fresh, was_there; /* fresh: before its first event */
+	bool asks_holder;      /* in this turn */
 	/* As of the last look; fresh: `looked` is the time of the first event. */
 	bool known;
 	struct version seen;     /* none: there was no such file */
@@ -70,6 +73,8 @@ struct watch {
 	 * by key. */
 	void *file_by_key, *directory_by_key, *directory_by_wd, *names;
 
+	/* The files of slots that were scanned, none of them fresh; NULL: no memory. */
+	struct file **file_by_slot;
 	uint64_t scan_at;       /* next slot of the table; 0: no round is under way */
 	uint64_t files_changed; /* as of the beginning of that round */
 	bool has_retries, has_polled;
@@ -82,6 +87,8 @@ struct watch {
 	struct instruction_index *instructions; /* NULL: it is not asked for */
 
 	struct live_processes live_process;
+	struct open_files open_files; /* of these */
+	bool asks_holders;            /* a file does */
 	uint64_t unobserved_ns; /* when a program that is not observed in full was last seen to live */
 	uint64_t asked_ns;
 	struct partly partly;

@@ -466,6 +466,18 @@ with open("a", "r+b") as file:
         self.write("a", lines("user"))
         self.expect(("a", "changed"))
 
+    def test_held_open_by_one_that_is_killed(self):
+        """Another process wrote to it meanwhile, and said so: what the killed one did is the session's all the same."""
+        self.deliver_files("a")
+        shell = self.agent.ask(do="open_shell", kind="pipe", argv=["bash"])["shell"]
+        self.agent.ask(do="tell", shell=shell, command="cd '%s'; exec 4>> a" % self.path())
+        self.shell("echo from another >> a")
+        self.pass_by()
+        self.agent.ask(do="tell", shell=shell, command="echo late >&4; (exec 4>&-; sleep 0.2; kill -9 $$) &")
+        wait_until(lambda: self.read("a").endswith(b"late\n"))
+        self.expect()
+        wait_until(lambda: self.records("edited")[-1]["file"]["bytes"] == len(self.read("a")))
+
     def test_stress(self):
         names = ["s%d" % i for i in range(4)]
         self.deliver_files(*names, "quiet")

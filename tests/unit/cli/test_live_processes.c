@@ -1,14 +1,17 @@
 /* cli/run/live_processes.h: the session's processes that live, asked for again and again. */
 #include <criterion/criterion.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "cli/run/live_processes.h"
+#include "cli/run/open_files.h"
 #include "support.h"
 
 static struct world world;
 static struct session session;
 static struct live_processes list;
+static struct open_files files;
 static int written = -1;
 static struct stat file;
 
@@ -25,14 +28,18 @@ static void start(void)
 static void stop(void)
 {
 	free(list.items);
+	free(files.items);
+	files = (struct open_files){ .items = NULL };
 	(void)close(written);
 	world_close(&world);
 }
 
 TestSuite(live_processes, .init = start, .fini = stop);
 
-/* A child that holds the file open to write to it, and says so. */
-static pid_t start_holder(void)
+enum hold { HOLDS_OPEN, HOLDS_MAPPED, HOLDS_TO_READ };
+
+/* A child that holds the file open to write to it, or has mapped it, and says so. */
+static pid_t start_holder_by(enum hold hold)
 {
 	int ends[2];
 	char byte = 0;
@@ -41,7 +48,11 @@ static pid_t start_holder(void)
 	pid_t child = fork();
 	if (child == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails ends before it */
-		int fd = open(world_path(&world, "written"), O_WRONLY);
+		int fd = open(world_path(&world, "written"),
+			      hold == HOLDS_TO_READ ? O_RDONLY : O_RDWR);
+		if (hold == HOLDS_MAPPED &&
+		    (mmap(NULL, 1, PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED || close(fd) < 0))
+			_exit(1);
 		if (fd < 0 || write(ends[1], "x", 1) != 1)
 			_exit(1);
 		(void)pause();
@@ -52,6 +63,11 @@ static pid_t start_holder(void)
 	return child;
 }
 
+static pid_t start_holder(void)
+{
+	return start_holder_by(HOLDS_OPEN);
+}
+
 static void stop_holder(pid_t child)
 {
 	must(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
@@ -60,7 +76,8 @@ static void stop_holder(pid_t child)
 static uint32_t writer(void)
 {
 	live_processes_renew(&session, 0, &list);
-	return live_processes_writer(&list, file.st_dev, file.st_ino);
+	open_files_list(&list, &files);
+	return open_files_writer(&files, file.st_dev, file.st_ino);
 }
 
 Test(live_processes, one_that_began_a_moment_ago_is_found)
@@ -114,6 +131,33 @@ Test(live_processes, a_list_without_other_children_is_another)
 
 	cr_assert_eq(writer(), (uint32_t)child);
 	live_processes_renew(&session, child, &list);
-	cr_assert_eq(live_processes_writer(&list, file.st_dev, file.st_ino), 0);
+	open_files_list(&list, &files);
+	cr_assert_eq(open_files_writer(&files, file.st_dev, file.st_ino), 0);
+	stop_holder(child);
+}
+
+/* What is asked of files behind each other is listed once: it holds as long as the process has the file. */
+Test(open_files, a_writer_is_one_as_long_as_it_has_the_file, .init = start, .fini = stop)
+{
+	for (int hold = HOLDS_OPEN; hold <= HOLDS_MAPPED; hold++) {
+		pid_t child = start_holder_by((enum hold)hold);
+		cr_assert_eq(writer(), (uint32_t)child, "%d", hold);
+		cr_assert_eq(open_files_writer(&files, file.st_dev, file.st_ino), (uint32_t)child);
+		cr_assert_eq(open_files_writer(&files, file.st_dev, file.st_ino + 1), 0);
+		stop_holder(child);
+		cr_assert_eq(open_files_writer(&files, file.st_dev, file.st_ino), 0, "%d", hold);
+	}
+}
+
+/* A descriptor that is open to read, and another file system's inode of that number, are none. */
+Test(open_files, only_who_may_write_is_one, .init = start, .fini = stop)
+{
+	pid_t child = start_holder();
+
+	cr_assert_eq(writer(), (uint32_t)child);
+	cr_assert_eq(open_files_writer(&files, file.st_dev + 1, file.st_ino), 0);
+	stop_holder(child);
+	child = start_holder_by(HOLDS_TO_READ);
+	cr_assert_eq(writer(), 0);
 	stop_holder(child);
 }
