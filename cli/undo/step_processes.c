@@ -341,7 +341,7 @@ void step_processes_add(struct step_processes_reading *reading, const struct eve
 {
 	struct step_processes *processes = reading->processes;
 
-	if (event->op >= EVENT_OP_COUNT || !event->entry)
+	if (!event->entry) /* EVENT_DAMAGED */
 		return;
 	unsigned effect = op_info(event->op)->effect;
 	if (effect == EFFECT_STARTS || effect == EFFECT_FORKS) {

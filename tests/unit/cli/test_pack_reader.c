@@ -127,6 +127,31 @@ Test(pack_reader, a_changed_content_is_refused)
 	pack_reader_close(&reader);
 }
 
+Test(pack_reader, it_goes_on_at_a_record_from_any_place_before_it)
+{
+	struct pack_reader reader;
+	struct pack_entry entry;
+
+	cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+	for (int i = RECORDS - 1; i > 0; i--) {
+		pack_reader_seek(&reader, places[i]);
+		cr_assert_eq(pack_reader_next(&reader, &entry), 1);
+		cr_assert_eq(entry.record.place, places[i]);
+		cr_assert_eq(reader.damaged, 0, "record %d", i);
+		pack_reader_seek(&reader, places[i] - 1);
+		cr_assert_eq(pack_reader_next(&reader, &entry), 1);
+		cr_assert_eq(entry.record.place, places[i]);
+		reader.damaged = 0; /* the end of the one before */
+		cr_assert_eq(pack_reader_at(&reader, places[i - 1], &entry), 0);
+		cr_assert_eq(entry.record.place, places[i - 1]);
+		cr_assert_eq(pack_reader_at(&reader, places[i] - 8, &entry), -ENOENT);
+	}
+	pack_reader_seek(&reader, places[RECORDS - 1] + PACK_PART_BYTES);
+	cr_assert_eq(pack_reader_next(&reader, &entry), 0);
+	cr_assert_eq(pack_reader_at(&reader, 3 * (uint64_t)PACK_PART_BYTES, &entry), -ENOENT);
+	pack_reader_close(&reader);
+}
+
 /* Numbers that no writer writes, with a check that holds. */
 Test(pack_reader, sizes_are_not_believed)
 {

@@ -2,9 +2,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include "cli/journal/reported.h"
 #include "cli/undo/step.h"
 #include "cli/undo/step_point.h"
 #include "journal_file.h"
+#include "tracker/content/pack_write.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/tables.h"
 
@@ -88,6 +90,35 @@ static void expect(uint32_t number, enum step_kind kind, const char *typed)
 	cr_assert_str_eq(step->text, typed);
 }
 
+/* Of a hook, which is a process of the agent.  texts: in the order of enum reported_text, each ended by NUL. */
+static void report(const char *texts, size_t size)
+{
+	leave(FORK(99, 10, ROLE_AGENT), 0);
+	struct journal_record record = journal_blank(JOURNAL_REPORTED);
+	record.other_path = text(texts, size);
+	record.time_realtime_ns = ++now;
+	must(journal_write(&journal, &record, NULL, 0, true));
+}
+
+#define PROMPT(conversation, prompt) \
+	report("UserPromptSubmit\0" conversation "\0" prompt "\0\0\0words", \
+	       sizeof("UserPromptSubmit\0" conversation "\0" prompt "\0\0\0words"))
+#define CALL(hook, conversation, prompt, call, input) \
+	report(hook "\0" conversation "\0" prompt "\0" call "\0Bash\0" input, \
+	       sizeof(hook "\0" conversation "\0" prompt "\0" call "\0Bash\0" input))
+
+/* Which call and which prompt a step belongs to; NULL, 0: it is not known. */
+static void expect_call(uint32_t number, const char *call, uint32_t prompt)
+{
+	const struct step *step = steps_numbered(&steps, number);
+	cr_assert_not_null(step);
+	cr_assert_eq(!step->call, !call, "step %u", number);
+	if (call)
+		cr_assert_str_eq(step->call->call, call, "step %u", number);
+	cr_assert_eq(step->prompt ? step->prompt->number : 0, prompt, "step %u", number);
+	cr_assert(step->prompt == step_calls_prompt(steps_calls(&steps), prompt));
+}
+
 static uint32_t step_at(uint32_t process, uint64_t time_ns)
 {
 	const struct step *step = steps_of_change(&steps, process, time_ns);
@@ -135,6 +166,45 @@ Test(step, an_agent_has_commands_and_own_actions)
 	cr_assert_eq(step_at(999999, last), 0);
 	cr_assert_null(steps_numbered(&steps, 0));
 	cr_assert_null(steps_numbered(&steps, 6));
+}
+
+Test(step, a_command_ends_an_own_action_however_short_it_is)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	write_to(agent);
+	leave(START(11, 10, ROLE_TOOL, "git\0status"), 0);
+	write_to(agent);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert_eq(steps.count, 3);
+	expect(1, STEP_OWN, "agent");
+	expect(2, STEP_COMMAND, "git status");
+	expect(3, STEP_OWN, "agent");
+}
+
+Test(step, own_actions_of_runs_at_once_stay_apart)
+{
+	uint32_t agents[4];
+	uint64_t times[4];
+
+	flags |= CONTEXT_AGENT;
+	for (int i = 0; i < 4; i++) {
+		agents[i] = START(10 + i, 1, ROLE_AGENT, "agent");
+		leave(START(20 + i, 10 + i, ROLE_TOOL, "true"), 0);
+		flags += 1 << CONTEXT_RUN_SHIFT;
+	}
+	for (int i = 3; i >= 0; i--) { /* the run that began last acts first */
+		write_to(agents[i]);
+		times[i] = now;
+	}
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert_eq(steps.count, 8);
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(step_at(agents[i], times[i]), (uint32_t)(8 - i));
+		cr_assert_eq(steps_numbered(&steps, (uint32_t)(8 - i))->run, (uint32_t)(i + 1));
+	}
 }
 
 Test(step, a_killed_process_is_not_the_next_one_of_its_pid)
@@ -283,6 +353,129 @@ Test(step, a_run_of_one_command_is_one)
 	cr_assert_eq(steps.steps[0].status, 1);
 	cr_assert_eq(step_at(make, now), 1);
 	cr_assert_eq(step_at(second, now), 2);
+}
+
+Test(step, calls_that_hooks_report_belong_to_prompts)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	PROMPT("one", "p1");
+	CALL("PreToolUse", "one", "p1", "c1", "make x");
+	leave(START(11, 10, ROLE_SHELL, "bash\0-c\0make x"), 0);
+	CALL("PostToolUse", "one", "p1", "c1", "make x");
+	PROMPT("two", "p2");
+	PROMPT("one", "p3");
+	/* of another conversation, with that prompt's id: a sub-agent */
+	CALL("PreToolUse", "sub", "p2", "c2", "make y");
+	write_to(agent);
+	CALL("PostToolUse", "sub", "p2", "c2", "make y");
+	write_to(agent); /* in no call */
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert_eq(steps.count, 3);
+	expect(1, STEP_COMMAND, "make x");
+	expect_call(1, "c1", 1);
+	expect(2, STEP_OWN, "agent");
+	expect_call(2, "c2", 2);
+	expect_call(3, NULL, 0);
+}
+
+Test(step, without_ids_a_call_belongs_to_the_last_prompt_of_its_conversation)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	PROMPT("one", "");
+	PROMPT("two", "");
+	PROMPT("one", "");
+	CALL("PreToolUse", "one", "", "c1", "");
+	write_to(agent);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert_eq(steps.count, 1);
+	expect_call(1, "c1", 3);
+}
+
+Test(step, of_several_calls_at_once_the_prompt_may_be_known)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	PROMPT("one", "p1");
+	CALL("PreToolUse", "one", "p1", "c1", "make x");
+	CALL("PreToolUse", "one", "p1", "c2", "make xyz");
+	write_to(agent); /* one of the two */
+	leave(START(11, 10, ROLE_SHELL, "bash\0-c\0make xyz"), 0);
+	PROMPT("two", "p2");
+	CALL("PreToolUse", "two", "p2", "c3", "make z");
+	write_to(agent); /* one of three, of two prompts */
+	CALL("PostToolUse", "one", "p1", "c1", "make x");
+	PROMPT("one", "p3"); /* c2 failed: that is not reported */
+	write_to(agent);
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert_eq(steps.count, 4);
+	expect_call(1, NULL, 1);
+	expect_call(2, "c2", 1); /* whose command is the longer one */
+	expect_call(3, NULL, 0);
+	expect_call(4, "c3", 2);
+}
+
+/* [journal] may leave files out. */
+Test(step, what_is_on_record_for_undo_alone_is_an_own_action)
+{
+	struct world world;
+	struct pack_note note = { .kind = PACK_CONTENT, .path = "/w/f" };
+
+	world_open(&world, "undo.reserve=0", NULL);
+	flags |= CONTEXT_AGENT;
+	note.process = START(10, 1, ROLE_AGENT, "agent");
+	must(pack_write(&world.segment, &note, PACK_INLINE, "x", 1) != PACK_NO_PLACE);
+	note.kind = PACK_AFTER; /* is no change */
+	note.process = START(11, 10, ROLE_AGENT, "agent");
+	must(pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0) != PACK_NO_PLACE);
+	cr_assert_eq(steps_read(path, world.undo, &steps), 0);
+
+	cr_assert_eq(steps.count, 1);
+	expect(1, STEP_OWN, "agent");
+	steps_free(&steps);
+	cr_assert_eq(steps_read(path, "/nowhere/undo", &steps), 0);
+	cr_assert_eq(steps.count, 0);
+	world_close(&world);
+}
+
+static void make_directory(uint32_t process, const char *name)
+{
+	struct journal_record record = journal_blank(JOURNAL_CREATE);
+	record.process = process;
+	record.path = text(name, strlen(name));
+	record.flags = S_IFDIR | 0755;
+	record.time_realtime_ns = ++now;
+	must(journal_write(&journal, &record, NULL, 0, true));
+}
+
+Test(step, a_mount_point_is_what_a_program_made_that_its_remover_started)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent");
+	uint64_t early = now;
+	uint32_t other = START(11, 10, ROLE_TOOL, "mkdir\0/new/.git");
+	make_directory(other, "/new/.git");
+	uint32_t shell = START(12, 10, ROLE_SHELL, "bash\0-c\0bwrap x");
+	uint64_t begun = now;
+	uint32_t sandbox = START(13, 12, ROLE_TOOL, "bwrap\0x");
+	make_directory(sandbox, "/new/.git");
+	make_directory(shell, "/new/own");
+	uint64_t made = now;
+	cr_assert_eq(steps_read(path, NULL, &steps), 0);
+
+	cr_assert(steps_is_mount_point(&steps, shell, "/w/.git", made, made + 1));
+	cr_assert_not(steps_is_mount_point(&steps, shell, "/w/other", made, made + 1));
+	cr_assert_not(steps_is_mount_point(&steps, shell, "/w/own", made, made + 1));
+	cr_assert_not(steps_is_mount_point(&steps, shell, "/w/.git", begun, made + 1));
+	cr_assert_not(steps_is_mount_point(&steps, shell, "/w/.git", made, begun));
+	cr_assert_not(steps_is_mount_point(&steps, other, "/w/.git", made, made + 1));
+	cr_assert_not(steps_is_mount_point(&steps, 999999, "/w/.git", made, made + 1));
+	cr_assert(steps_is_mount_point(&steps, agent, "/w/own", made, made + 1));
+	cr_assert_not(steps_is_mount_point(&steps, agent, "/w/own", early, made + 1));
 }
 
 Test(step, points_are_numbers_or_times)
