@@ -1,4 +1,4 @@
-/* pick.h, pick_draw.h, step_draw.h: what the picker of `seen undo` shows, on a screen that nobody sees. */
+/* pick.h, pick_draw.h, step_draw.h: what the picker of `seen undo` shows, on a screen without a terminal. */
 #define NCURSES_NOMACROS 1
 #include <criterion/criterion.h>
 

@@ -66,7 +66,7 @@ static struct tree_record *add(enum pack_kind kind, const char *name, enum pack_
 }
 
 /* Makes a file, and returns what is there. */
-static struct pack_state put(const char *name, const char *bytes)
+static struct pack_state write_new(const char *name, const char *bytes)
 {
 	struct pack_state state;
 
@@ -106,7 +106,7 @@ static const struct tree_change *change_of(const char *name)
 Test(tree_records, what_changed_between_two_steps_is_external)
 {
 	for (int shared = 0; shared < 2; shared++) {
-		struct pack_state now = put("f", "now"), first = earlier(&now, 30),
+		struct pack_state now = write_new("f", "now"), first = earlier(&now, 30),
 				  left = earlier(&now, 20), found = earlier(&now, 10);
 		list.count = 0;
 		add(PACK_CONTENT, "f", PACK_INLINE, &first);
@@ -131,7 +131,7 @@ static uint64_t lives_until(const struct tree_record *record, void *data)
 /* A mapping may be stored to for as long as its program lives: how the file was at a point is not known then. */
 Test(tree_records, what_was_mapped_before_a_point_may_have_changed_while_its_program_lives)
 {
-	struct pack_state now = put("f", "now"), other = put("g", "other");
+	struct pack_state now = write_new("f", "now"), other = write_new("g", "other");
 
 	add(PACK_AFTER, "f", PACK_NOT_TAKEN, &now)->flags = PACK_MAPPED;
 	add(PACK_AFTER, "g", PACK_NOT_TAKEN, &other); /* not mapped */
@@ -153,7 +153,7 @@ Test(tree_records, what_was_mapped_before_a_point_may_have_changed_while_its_pro
 /* And it is not said that its bytes are the same, where the record of its mode alone is of the range. */
 Test(tree_records, what_was_mapped_is_not_called_the_same)
 {
-	struct pack_state now = put("f", "now");
+	struct pack_state now = write_new("f", "now");
 	uint64_t until_ns = UINT64_C(20000000000);
 	struct tree_range range = { .from_place = PACK_UNIT_BYTES,
 				    .from_time_ns = UINT64_C(1500000000),
@@ -204,7 +204,7 @@ Test(tree_records, a_removed_file_that_is_still_written_to_comes_back_by_what_wa
 /* A file that was made later can have the number of the removed one: what was kept of it is its own. */
 Test(tree_records, a_removed_file_is_not_the_later_one_of_its_number)
 {
-	struct pack_state now = put("g", "now"), was = now;
+	struct pack_state now = write_new("g", "now"), was = now;
 
 	was.creation_ns = now.creation_ns = 0; /* not known, as of another file system */
 	struct tree_record *removed = add(PACK_REMOVED, "f", PACK_NOT_KEPT, &was);
@@ -223,7 +223,7 @@ Test(tree_records, a_removed_file_is_not_the_later_one_of_its_number)
 /* Of programs that make and rename a name at once one has found a file there: it has no record of its own. */
 Test(tree_records, what_has_the_old_name_behind_a_rename_was_made_since)
 {
-	struct pack_state moved = put("b", "moved"), made = put("a", "made");
+	struct pack_state moved = write_new("b", "moved"), made = write_new("a", "made");
 
 	for (int same = 0; same < 2; same++) {
 		list.count = 0;

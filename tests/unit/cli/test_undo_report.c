@@ -180,7 +180,7 @@ Test(undo_report, what_is_left_because_of_others_comes_last_and_a_long_list_is_c
 }
 
 /* Items stand in the order in which they are done, lines in that of their paths. */
-Test(undo_report, what_was_not_done_is_not_told_as_done)
+Test(undo_report, what_was_not_done_is_not_reported_as_done)
 {
 	static const char *const PATHS[] = { "/w/a", "/w/b", "/w/c", "/w/d", "/w/e", "/w/f" };
 

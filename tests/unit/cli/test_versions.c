@@ -255,7 +255,7 @@ Test(versions, a_path_is_found_from_the_workspace_on)
 	cr_assert_not(versions_is_digits(&versions, "wxyz"));
 }
 
-Test(versions, what_is_on_disk_is_told)
+Test(versions, what_is_on_disk_is_marked)
 {
 	write_path(world_path(&world, "f"), "two", 3);
 	add_row(world_path(&world, "f"), "one", 1, 0644);
