@@ -29,6 +29,7 @@
 #include "cli/base/help_json.h"
 #include "cli/base/mapped.h"
 #include "cli/base/message.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/commit.h"
 #include "cli/enable/launch.h"
@@ -171,6 +172,8 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const char *agent = launch_name();
+
+	text_json_watch();
 	if (agent) {
 		char **words;
 		int code = launch_words(agent, argc, argv, &argc, &words);

@@ -70,10 +70,25 @@ const char *text_time_ns(uint64_t realtime_ns, char *ret_text)
 	return ret_text;
 }
 
+static bool lacked_memory;
+
+static void *allocate(size_t size_bytes)
+{
+	void *memory = malloc(size_bytes);
+
+	lacked_memory |= !memory;
+	return memory;
+}
+
+void text_json_watch(void)
+{
+	json_set_alloc_funcs(allocate, free);
+}
+
 json_t *text_json(const char *bytes)
 {
 	size_t capacity = strlen(bytes) * 4 + 1;
-	char *text = malloc(capacity), *at = text;
+	char *text = allocate(capacity), *at = text;
 	if (!text)
 		return NULL;
 	while (*bytes) {
@@ -169,11 +184,10 @@ int text_json_document(FILE *file, json_t *document)
 		return -ENOMEM;
 	char *text = json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	json_decref(document);
-	if (!text)
-		return -ENOMEM;
-	(void)fprintf(file, "%s\n", text);
+	if (text && !lacked_memory)
+		(void)fprintf(file, "%s\n", text);
 	free(text);
-	return 0;
+	return text && !lacked_memory ? 0 : -ENOMEM;
 }
 
 int text_json_print(json_t *document)

@@ -24,6 +24,10 @@ const char *text_time(uint64_t realtime_ns, char *ret_text);
 /* text_time_ns(): the same with nanoseconds.  For many times in nearly their order. */
 const char *text_time_ns(uint64_t realtime_ns, char *ret_text);
 
+/* text_json_watch(): from now on it is noted where a value had no memory, for text_json_document().
+ * For main(), before the first value. */
+void text_json_watch(void);
+
 /* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid
  * UTF-8 becomes the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so
  * that the bytes can be recovered (docs/DESIGN.md, "Paths in JSON").  Returns a new reference;
@@ -41,7 +45,7 @@ int text_json_write(FILE *file, const json_t *value);
 json_t *text_json_time(uint64_t realtime_ns);
 
 /* text_json_document(): writes a document, and takes the reference; NULL: there was no memory for
- * it.  Returns 0 or -ENOMEM; the caller checks the errors of `file`.  text_json_print():
+ * it.  Nothing is written where any value lacked memory since text_json_watch().  Returns 0 or -ENOMEM; the caller checks the errors of `file`.  text_json_print():
  * on standard output. */
 int text_json_document(FILE *file, json_t *document);
 int text_json_print(json_t *document);

@@ -114,8 +114,10 @@ struct event_process *event_process_add(struct event_processes *processes,
 	const struct journal_process *details = &life->process;
 	struct event_process *process = calloc(1, sizeof(*process));
 
-	if (!process)
+	if (!process) {
+		processes->unremembered++;
 		return NULL;
+	}
 	if (processes->count >= EVENT_PROCESSES_MAX)
 		drop_oldest(processes);
 	process->number = life->number;

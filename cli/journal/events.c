@@ -434,6 +434,7 @@ struct events_counts events_counts(const struct events *events)
 {
 	struct events_counts counts = events->counts;
 	counts.processes = events->processes.count;
+	counts.unremembered = events->processes.unremembered;
 	counts.lost = __atomic_load_n(&events->journal.head.header->lost, __ATOMIC_RELAXED);
 	return counts;
 }

@@ -87,6 +87,7 @@ struct events_counts {
 	uint64_t damaged;   /* given as EVENT_DAMAGED */
 	uint64_t lost;      /* could not be written, says the journal */
 	uint64_t processes; /* that are remembered now; for tests */
+	uint64_t unremembered; /* there was no memory for a process: what its records have of it is missing */
 };
 
 struct events;

@@ -107,14 +107,18 @@ static const char *next_line(const struct blame *blame, const char **at, size_t 
 /* ---- for people ---- */
 
 /* A line as it stands in the file, but for what a terminal would obey. */
-static void print_source(const char *line, size_t length)
+static int print_source(const char *line, size_t length)
 {
+	int error = 0;
+
 	while (length) {
 		size_t part = 0;
 		while (part < length && line[part] != '\t' && line[part] != '\\')
 			part++;
 		char *text = strndup(line, part), *shown = text ? malloc(4 * part + 1) : NULL;
-		if (shown && path_escape(text, shown, 4 * part + 1) >= 0)
+		if (!shown)
+			error = -ENOMEM;
+		else if (path_escape(text, shown, 4 * part + 1) >= 0)
 			(void)fputs(shown, stdout);
 		free(text);
 		free(shown);
@@ -123,6 +127,7 @@ static void print_source(const char *line, size_t length)
 		line += part;
 		length -= part;
 	}
+	return error;
 }
 
 /* How the lines of a text are shown. */
@@ -131,8 +136,8 @@ struct line_form {
 	bool has_prompts; /* a column for them */
 };
 
-static void print_line(const struct line_form *form, const struct blame_origin *origin,
-		       size_t number, const char *line, size_t length)
+static int print_line(const struct line_form *form, const struct blame_origin *origin,
+		      size_t number, const char *line, size_t length)
 {
 	char step[16] = "-", hours[CLOCK_WORD_BYTES];
 	char text[WHO_BYTES], who[4 * WHO_BYTES + 1];
@@ -150,8 +155,9 @@ static void print_line(const struct line_form *form, const struct blame_origin *
 		(void)printf("%-4s ", name);
 	}
 	(void)printf("%-*.*s %*zu) ", WHO_COLUMNS, WHO_COLUMNS, who, form->digits, number);
-	print_source(line, length);
+	int error = print_source(line, length);
 	(void)putchar('\n');
+	return error;
 }
 
 /* The words of the prompts that lines belong to, behind the lines. */
@@ -176,21 +182,24 @@ static void print_prompts(const struct blaming *blaming)
 	}
 }
 
-static void print_text(const struct blaming *blaming)
+static int print_text(const struct blaming *blaming)
 {
 	const struct blame *blame = blaming->blame;
 	const char *at = blame->text;
 	struct line_form form = { .digits = snprintf(NULL, 0, "%zu", blame->count) };
+	int error = 0;
 
 	for (size_t i = 0; i < blame->count && !form.has_prompts; i++)
 		form.has_prompts = prompt_of(&blame->origins[blame->lines[i].origin]);
-	for (size_t i = 0; i < blame->count; i++) {
+	for (size_t i = 0; i < blame->count && error == 0; i++) {
 		size_t length;
 		const char *line = next_line(blame, &at, &length);
-		print_line(&form, &blame->origins[blame->lines[i].origin], i + 1, line, length);
+		error = print_line(&form, &blame->origins[blame->lines[i].origin], i + 1, line,
+				   length);
 	}
 	if (form.has_prompts)
 		print_prompts(blaming);
+	return error;
 }
 
 /* ---- as git ---- */
@@ -237,7 +246,7 @@ static int print_porcelain(const struct blaming *blaming)
 	const char *at = blame->text;
 
 	if (!was_shown)
-		return EXIT_CODE_OUTPUT;
+		return -ENOMEM;
 	for (size_t i = 0, group = 0; i < blame->count; i++) {
 		uint32_t origin = blame->lines[i].origin;
 		char id[ID_BYTES];
@@ -262,7 +271,7 @@ static int print_porcelain(const struct blaming *blaming)
 		(void)putchar('\n');
 	}
 	free(was_shown);
-	return EXIT_CODE_OK;
+	return 0;
 }
 
 /* ---- JSON ---- */
@@ -303,21 +312,27 @@ static int print_json(const struct blaming *blaming)
 	(void)json_object_set_new(document, "path", text_json(name_of(blaming)));
 	(void)json_object_set_new(document, "origins", origins);
 	(void)json_object_set_new(document, "lines", lines);
-	return text_json_print(document) < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+	return text_json_print(document);
 }
 
 /* ---- the command ---- */
 
 static int print(const struct blaming *blaming)
 {
-	if (json)
-		return print_json(blaming);
-	if (porcelain)
-		return print_porcelain(blaming);
-	pager_start();
-	print_text(blaming);
-	pager_finish();
-	return EXIT_CODE_OK;
+	int error = 0;
+
+	if (json) {
+		error = print_json(blaming);
+	} else if (porcelain) {
+		error = print_porcelain(blaming);
+	} else {
+		pager_start();
+		error = print_text(blaming);
+		pager_finish();
+	}
+	if (error < 0)
+		message("%s", strerror(-error));
+	return error < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
 }
 
 static int run(const struct undo_session *session, const char *path)

@@ -145,6 +145,8 @@ static char **paths_of(char **words)
 	while (words[count])
 		count++;
 	char **paths = calloc(count + 1, sizeof(*paths));
+	if (!paths)
+		message("%s", strerror(ENOMEM));
 	for (size_t i = 0; i < count && paths; i++) {
 		char path[SEGMENT_PATH_BYTES];
 		int error = argument_path(words[i], path, sizeof(path));

@@ -75,7 +75,10 @@ static int print(const struct undo_session *session, const struct story *story,
 		(void)json_object_set_new(document, "unrecorded",
 					  json_integer((json_int_t)story->unrecorded));
 		(void)json_object_set_new(document, "steps", story_json(story, wish));
-		return text_json_print(document) < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+		int error = text_json_print(document);
+		if (error < 0)
+			message("%s", strerror(-error));
+		return error < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
 	}
 	if (!story->count) {
 		message("session %s has no step%s", session->name,

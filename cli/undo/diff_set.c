@@ -318,8 +318,9 @@ static int add_unknown(struct making *making, const char *path, const struct tre
 		       const char *when)
 {
 	return diff_set_omit(making->set, DIFF_UNKNOWN, path, "%s not known: %s", when,
-			     entry->known ? tree_lost_text(entry->lost)
-					  : "it changed while no process was observed");
+			     entry->known || entry->lost
+				     ? tree_lost_text(entry->lost)
+				     : "it changed while no process was observed");
 }
 
 static bool is_lost(const struct tree_entry *entry)

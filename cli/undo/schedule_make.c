@@ -13,6 +13,7 @@
 #include "cli/undo/schedule_judge.h"
 #include "cli/undo/schedule_links.h"
 #include "cli/undo/schedule_stage.h"
+#include "cli/undo/tree_entry.h"
 #include "cli/undo/tree_memory.h"
 #include "cli/undo/tree_state.h"
 
@@ -352,7 +353,11 @@ int schedule_make(const struct tree_records *records, const struct tree_changes 
 						 .state = OPERATION_STARTED,
 						 .number = options->number } };
 	*ret_report = (struct schedule_report){ .line_count = 0 };
+	(void)tree_entry_shortage();
 	int error = make(&making);
+	/* What could not be read now would count as lost, and a redo that leaves it is never asked for it again. */
+	int shortage = tree_entry_shortage();
+	error = error ? error : shortage;
 	free(making.fates);
 	free(making.merges);
 	free(making.shared);

@@ -12,7 +12,7 @@ enum schedule_reason {
 	SCHEDULE_OWNER,      /* its owner is not the one on record (TREE_OWNER_DIFFERS) */
 	SCHEDULE_CONFLICT,   /* a later step changed it */
 	SCHEDULE_LOST,       /* its content, or whether it was there, is not known: `lost` */
-	SCHEDULE_DAMAGED,    /* what was kept of it is damaged, or gone */
+	SCHEDULE_DAMAGED,    /* what was kept of it cannot be read, is damaged, or gone */
 	SCHEDULE_OCCUPIED,   /* what was renamed cannot go back: something else is there */
 	SCHEDULE_NO_OBJECT,  /* a ref that stands for itself: its object is gone */
 	SCHEDULE_NO_OBJECTS, /* an object is gone that git's state names */

@@ -89,6 +89,8 @@ static int add_changed(const struct tree_records *records, const struct diff_fil
 					  : is_renamed ? STORY_RENAMED
 						       : STORY_CHANGED,
 					  file->new_path, is_renamed ? file->old_path : NULL);
+	if (row && !is_known && !(row->note = strdup(strerror(-error))))
+		row = NULL;
 	if (row && is_known) {
 		row->is_binary = pair.pair.is_binary;
 		row->has_lines = !row->is_binary;

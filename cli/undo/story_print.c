@@ -1,6 +1,7 @@
 /* Printing the story of a session: see story_print.h. */
 #include "cli/undo/story_print.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +100,9 @@ static void print_file(struct sheet *sheet, const struct story_file *file)
 	start_line(sheet);
 	sheet_print(sheet, "%-8s%9s  ", story_change_name(file->change), lines_of(file, lines));
 	if (file->old_path) {
-		char *both = NULL;
-		if (asprintf(&both, "%s -> %s", file->old_path, file->path) >= 0) {
-			sheet_name(sheet, both);
-			free(both);
-		}
+		char both[2 * PATH_MAX + sizeof(" -> ")];
+		(void)snprintf(both, sizeof(both), "%s -> %s", file->old_path, file->path);
+		sheet_name(sheet, both);
 	} else {
 		sheet_name(sheet, file->path);
 	}

@@ -11,6 +11,24 @@
 
 #include "cli/base/memory_file.h"
 
+static int shortage;
+
+/* Keeps what says nothing about the content. */
+static int note_shortage(int error)
+{
+	if (error == -ENOMEM || error == -EMFILE || error == -ENFILE)
+		shortage = error;
+	return error;
+}
+
+int tree_entry_shortage(void)
+{
+	int error = shortage;
+
+	shortage = 0;
+	return error;
+}
+
 static int open_target(const char *path)
 {
 	char target[PACK_PATH_BYTES_MAX + 1];
@@ -25,7 +43,7 @@ static int open_target(const char *path)
 	return -EIO;
 }
 
-int tree_entry_open(const struct tree_records *records, const struct tree_entry *entry)
+static int open_entry(const struct tree_records *records, const struct tree_entry *entry)
 {
 	if (entry->content == TREE_KEPT)
 		return tree_record_open(records, entry->record);
@@ -35,6 +53,11 @@ int tree_entry_open(const struct tree_records *records, const struct tree_entry 
 		return open_target(entry->disk_path);
 	int fd = open(entry->disk_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int tree_entry_open(const struct tree_records *records, const struct tree_entry *entry)
+{
+	return note_shortage(open_entry(records, entry));
 }
 
 int tree_entry_read(const struct tree_records *records, const struct tree_entry *entry,
@@ -62,7 +85,7 @@ int tree_entry_read(const struct tree_records *records, const struct tree_entry 
 	(void)close(fd);
 	if (error < 0 || !bytes) {
 		free(bytes);
-		return error;
+		return note_shortage(error);
 	}
 	bytes[size] = '\0';
 	*ret_bytes = bytes;

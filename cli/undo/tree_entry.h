@@ -60,6 +60,10 @@ struct tree_entry {
  * of open(2).  What is on disk is opened without following symbolic links below the workspace. */
 int tree_entry_open(const struct tree_records *records, const struct tree_entry *entry);
 
+/* tree_entry_shortage(): why a content could not be opened or read since it was asked last, which says nothing about the
+ * content: -ENOMEM, -EMFILE, -ENFILE; 0: none. */
+int tree_entry_shortage(void);
+
 /* tree_entry_read(): reads all of a content into memory.  ret_bytes: free() them; a NUL follows.
  * As tree_entry_open(); also -EFBIG: more than max_bytes; -ENOMEM. */
 int tree_entry_read(const struct tree_records *records, const struct tree_entry *entry,

@@ -57,6 +57,7 @@ static int entry_of_disk(struct tree_walk *walk, const char *path, struct tree_e
 	*ret_entry = (struct tree_entry){ .known = true };
 	if (error < 0) {
 		ret_entry->known = error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
+		ret_entry->lost = ret_entry->known ? TREE_NOT_LOST : TREE_UNREADABLE;
 		return 0;
 	}
 	set_state(ret_entry, &state);

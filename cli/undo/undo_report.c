@@ -41,7 +41,7 @@ static const char *reason_of(const struct schedule_left *left)
 	case SCHEDULE_CONFLICT:
 		return "a later step changed it, too";
 	case SCHEDULE_DAMAGED:
-		return "what was kept of it is damaged";
+		return "what was kept of it cannot be read, or is damaged";
 	case SCHEDULE_OCCUPIED:
 		return "another file has its place";
 	case SCHEDULE_NO_OBJECT:
@@ -496,5 +496,8 @@ int undo_report_json(const struct undo_run *run, const struct apply_result *resu
 				  json_integer((json_int_t)run->report.same));
 	(void)json_object_set_new(document, "unrecorded",
 				  json_integer((json_int_t)run->unrecorded));
-	return text_json_print(document) == 0 ? EXIT_CODE_OK : EXIT_CODE_OUTPUT;
+	int error = text_json_print(document);
+	if (error < 0)
+		message("%s", strerror(-error));
+	return error < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
 }

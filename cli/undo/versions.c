@@ -62,6 +62,13 @@ static void drop_strangers(struct versions *versions, size_t from)
 	versions->count = kept;
 }
 
+/* What is kept for undo is a part of what there is. */
+static void report_unread(const char *session, int error)
+{
+	if (error < 0 && error != -ENOENT && error != -ENOMEM)
+		message("%s: not all that it kept can be read: %s", session, strerror(-error));
+}
+
 static bool may_hold(const struct store_session *session)
 {
 	return session->has_contents && session->state != STORE_OTHER_USER &&
@@ -87,6 +94,7 @@ static int read_session(const struct store *store, const struct store_session *s
 		    session_path(path, sizeof(path), directory, PACK_DIRECTORY) == 0)
 			error = versions_pack_read(path, session->name, versions);
 		/* One that cannot be read holds up no other. */
+		report_unread(session->name, error);
 		error = error == -ENOMEM ? error : 0;
 	}
 	if (error == 0 && !session->workspace)
@@ -155,6 +163,7 @@ static int read_stores(const struct config *config, const char *name, const stru
 	versions_unite(versions);
 	if (own_error == -ENOMEM || error == -ENOMEM)
 		return failed(session, -ENOMEM);
+	report_unread(session->name, error);
 	if (own_error < 0 && versions->count == 0)
 		return failed(session, own_error);
 	if (!is_open && versions->count == 0)

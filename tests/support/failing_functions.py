@@ -38,7 +38,7 @@ def run_failing(words, functions, number=0, error=0, always=False, sites=None, *
 
 
 def sites_of(words, functions, file, **more):
-    """(what came of it, the Site of the first call from each place of the program)."""
+    """(the result, the Site of the first call from each place of the program)."""
     pathlib.Path(file).unlink(missing_ok=True)
     done = run_failing(words, functions, sites=file, **more)
     lines = [line.split() for line in pathlib.Path(file).read_text().splitlines()]
