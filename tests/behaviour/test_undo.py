@@ -44,6 +44,19 @@ class Undo(Undone):
             self.assertEqual(self.undo("--all", "--dry-run", code=1).stdout, b"nothing was changed: this would change 0 paths\n")
             self.undo(command="redo")
 
+    def test_of_a_named_session_beside_a_newer_one(self):
+        """A name may have one letter."""
+        self.session.name = "s"
+        self.agent("rm top")
+        self.session.name = "newer"
+        self.agent("rm -r src")
+        self.session.name = "s"
+        self.undo("--all")
+        self.assertEqual((self.has("top"), self.has("src")), (True, False))
+        self.session.name = "newer"
+        self.undo("--all")
+        self.assertTree(self.before)
+
     def test_what_can_be_made_again_is_named_once(self):
         for name in ("src/__pycache__/a.pyc", "repository/objects/aa/bb", "repository/HEAD", "repository/refs/x"):
             os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
