@@ -237,8 +237,8 @@ void live_processes_renew(const struct session *session, pid_t leave_out,
 			  struct live_processes *list)
 {
 	/* One that was there and is the session's only now, by an exec, is missed for no longer.  On a machine that
-	 * takes long to inspect all, that is to be no more than a fifth of its time. */
-	const uint64_t MOMENT_NS = 50000000, MOMENTS_MAX = 10, TIMES = 5;
+	 * takes long to inspect all, that is to be no more than a 25th of its time. */
+	const uint64_t MOMENT_NS = 50000000, MOMENTS_MAX = 10, TIMES = 25;
 	uint64_t moment_ns = list->took_ns * TIMES;
 	uint32_t newest = newest_pid();
 

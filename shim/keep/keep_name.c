@@ -210,6 +210,7 @@ static void find(const struct keeper *keeper, const struct call_name *name, enum
 		return;
 	}
 	ret_name->is_there = error == 0;
+	ret_name->is_link = plain.follows;
 	if (wanted == WANTED_CONTENT && ret_name->is_there && !S_ISREG(ret_name->state.mode))
 		return;
 	ret_name->path = scratch_acquire();

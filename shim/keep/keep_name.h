@@ -17,6 +17,7 @@ struct keep_name {
 	const struct call_name *name;
 	char *path; /* absolute, in scratch memory; NULL: this name is none of undo's */
 	bool is_there;
+	bool is_link;     /* what is there, or not there, is behind a symbolic link of that name */
 	bool is_external; /* of the workspace and of what was moved out of it */
 	bool is_excluded; /* below a directory that can be made again: of it there is no record */
 	struct pack_state state; /* where it is there */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "shim/keep/keep_directory.h"
 #include "shim/keep/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
@@ -166,8 +167,19 @@ static bool link_of(int directory, const char *path, int flags, char *ret_path)
 	return found;
 }
 
-/* The same of a name that stands for nothing yet: its directory, and the name behind that. */
-static bool link_of_new(int directory, const char *path, char *ret_path)
+/* What the kernel calls the directory of a path that is relative to one; path: that of the directory, or empty. */
+static bool link_of_directory(int directory, const char *path, char *ret_path)
+{
+	if (shim.keeps) /* an answer of a moment ago, which moves of directories end */
+		return keep_directory_find(&shim.segment, directory, path[0] ? path : NULL,
+					   ret_path);
+	if (!path[0] && directory == AT_FDCWD)
+		return sys_getcwd(ret_path, SEGMENT_PATH_BYTES) > 0 && ret_path[0] == '/';
+	return link_of(directory, path[0] ? path : ".", O_DIRECTORY, ret_path);
+}
+
+/* The same of a name that stands for nothing yet, or for what is no link: its directory, and the name behind that. */
+static bool link_of_name(int directory, const char *path, char *ret_path)
 {
 	const char *base = path_base(path);
 	size_t before = (size_t)(base - path), base_bytes = strlen(base);
@@ -180,7 +192,7 @@ static bool link_of_new(int directory, const char *path, char *ret_path)
 		return false;
 	memcpy(directory_path, path, before);
 	directory_path[before] = '\0';
-	bool found = link_of(directory, before ? directory_path : ".", O_DIRECTORY, ret_path);
+	bool found = link_of_directory(directory, directory_path, ret_path);
 	scratch_release(directory_path);
 	size_t length = found ? strlen(ret_path) : 0;
 	length -= length == 1; /* the root */
@@ -191,10 +203,21 @@ static bool link_of_new(int directory, const char *path, char *ret_path)
 	return true;
 }
 
-bool change_identify(int directory, const char *path, bool follows, char *ret_path)
+bool change_identify(int directory, const char *path, bool follows, char *ret_path,
+		     struct change_found *ret_found)
 {
-	if (link_of(directory, path, follows ? 0 : O_NOFOLLOW, ret_path) ||
-	    link_of_new(directory, path, ret_path))
+	struct change_found found;
+
+	found.error = sys_fstatat(directory, path, &found.stat, AT_SYMLINK_NOFOLLOW);
+	found.is_plain = found.error == 0 ? !follows || !S_ISLNK(found.stat.st_mode)
+					  : found.error == -ENOENT;
+	if (ret_found)
+		*ret_found = found;
+	if (found.is_plain && link_of_name(directory, path, ret_path))
+		return true;
+	if (link_of(directory, path, follows ? 0 : O_NOFOLLOW, ret_path))
+		return true;
+	if (!found.is_plain && link_of_name(directory, path, ret_path)) /* a link to nothing */
 		return true;
 	return change_resolve(directory, path, ret_path);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* change_start(): learns the current directory.  At the start of the process. */
 void change_start(void);
@@ -41,9 +42,15 @@ bool change_resolve(int directory, const char *path, char *ret_path);
 
 /* change_identify(): the path of a file as the kernel knows it, behind all symbolic links; of one
  * that is not there, as the kernel knows its directory.  follows: also behind a link that the name
- * itself is.  Where the kernel cannot tell, as change_resolve().  Three to six system calls; no
- * descriptor is kept.  ret_path: SEGMENT_PATH_BYTES.  Not when sandboxed, not between vfork and
- * exec. */
-bool change_identify(int directory, const char *path, bool follows, char *ret_path);
+ * itself is.  Where the kernel cannot tell, as change_resolve().  Two system calls or more; no
+ * descriptor is kept.  ret_path: SEGMENT_PATH_BYTES.  ret_found: what was there; NULL: not asked for.
+ * Not when sandboxed, not between vfork and exec. */
+struct change_found {
+	int error;     /* of its stat, negative; 0: there is something */
+	bool is_plain; /* nothing, or no symbolic link that is followed: stat(2) finds the same */
+	struct stat stat; /* where there is something */
+};
+bool change_identify(int directory, const char *path, bool follows, char *ret_path,
+		     struct change_found *ret_found);
 
 #endif

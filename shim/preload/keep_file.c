@@ -114,11 +114,11 @@ static void note_opened(const struct pack_state *state, const char *path)
 	__atomic_store_n(&opened.taken, 0, __ATOMIC_RELEASE);
 }
 
-static bool recall_opened(const struct file *file, char *ret_path)
+bool keep_opened_path(uint64_t dev, uint64_t ino, char *ret_path)
 {
 	if (__atomic_exchange_n(&opened.taken, 1, __ATOMIC_ACQUIRE))
 		return false;
-	bool found = opened.ino == file->ino && opened.dev == file->dev &&
+	bool found = opened.ino == ino && opened.dev == dev &&
 		     keep_validity_holds(&shim.segment, &opened.validity);
 	if (found)
 		memcpy(ret_path, opened.path, strlen(opened.path) + 1);
@@ -133,8 +133,9 @@ static bool find_now(int fd, const struct file *file, struct pack_state *ret_sta
 	const struct call_name by_path = { .path = ret_path, .directory = AT_FDCWD };
 
 	/* by one call, where it is still there */
-	if (recall_opened(file, ret_path) && keep_name_state(&by_path, ret_state) == 0 &&
-	    ret_state->dev == file->dev && ret_state->ino == file->ino)
+	if (keep_opened_path(file->dev, file->ino, ret_path) &&
+	    keep_name_state(&by_path, ret_state) == 0 && ret_state->dev == file->dev &&
+	    ret_state->ino == file->ino)
 		return true;
 	return is_same(fd, file, ret_state) &&
 	       keep_name_resolve(&shim.segment, &by_descriptor, ret_path);
@@ -142,18 +143,9 @@ static bool find_now(int fd, const struct file *file, struct pack_state *ret_sta
 
 /* ---- opens ---- */
 
-/* Does a link lead to nothing?  What an open makes then has another name. */
-static bool leads_nowhere(const struct call_name *name)
-{
-	const struct call_name link = { name->path, name->directory, false };
-	struct pack_state state;
-
-	return name->follows && keep_name_state(&link, &state) == 0;
-}
-
 static void keep_new(struct call *call, const struct keep_name *name)
 {
-	if (leads_nowhere(&call->name)) {
+	if (name->is_link) { /* it leads to nothing: what the open makes has another name */
 		call->is_template = true;
 		return;
 	}

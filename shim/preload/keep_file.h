@@ -37,6 +37,10 @@ static inline uint64_t keep_boundary(void)
 void keep_open(struct call *call);
 void keep_opened(struct call *call);
 
+/* keep_opened_path(): where the file is that was opened last for writing, as the kernel knew it: as long as such an
+ * answer holds (keep_directory.h).  False: it is another one, or too long ago.  ret_path: SEGMENT_PATH_BYTES. */
+bool keep_opened_path(uint64_t dev, uint64_t ino, char *ret_path);
+
 /* keep_changing_by(): what is in a descriptor's file is about to be changed.  is_mapped: by stores to memory. */
 void keep_changing_by(int fd, bool is_mapped);
 

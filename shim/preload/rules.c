@@ -145,7 +145,7 @@ static void ask_new(struct asked *asked, uint32_t ops, int directory, const char
 	char *real = scratch_acquire();
 
 	question.path = real;
-	if (real && change_identify(directory, path, false, real))
+	if (real && change_identify(directory, path, false, real, NULL))
 		rule_judge(&shim.segment, &shim.rules, &question, &answer);
 	answer.needs_lookup = false;
 	if (answer.action == RULE_ACTION_DENY)

@@ -231,3 +231,42 @@ class Kept(SystemCalls):
             print("%s: %.1f calls" % (change, (more - less) / (many - few)), flush=True)
             self.assertLessEqual(more - less, most * (many - few), change)
             self.assertLessEqual(calls[0]["statx"] - calls[1]["statx"], stats * (many - few), change)
+
+
+@unittest.skipUnless(shutil.which("strace"), "no strace")
+class OfAnAgent(unittest.TestCase):
+    """New files that the agent itself writes: what one costs the agent, and the watcher of its run."""
+
+    MOST = 17 + 3  # and bare's open, write and close
+    SCRIPT = "import os\nfor i in range(%d):\n  f = os.open('new-%%d' %% i, os.O_WRONLY | os.O_CREAT | os.O_TRUNC); os.write(f, b'x' * 4096); os.close(f)"
+
+    def trace(self, files, around, within):
+        """The lines of strace, which is around the run or within it."""
+        session = Session("agents")
+        self.addCleanup(session.close)
+        trace = os.path.join(session.directory, "trace")
+        python = os.path.realpath(sys.executable)
+        strace = ["strace", "-qq", "-e", "signal=none", "-o", trace]
+        words = [SEEN, "run", "--quiet", "--session", "agents", "--agent", os.path.basename(python), "--", *(strace if within else []), python, "-S", "-c", self.SCRIPT % files]
+        done = subprocess.run([*(strace if around else []), *words], cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        edited = session.seen("log", "--json", "--session", "agents", "--op", "edited", check=False).stdout.splitlines()
+        self.assertEqual(len(edited), files)
+        with open(trace, errors="replace", encoding="utf-8") as lines:
+            return list(lines)
+
+    def test_in_the_agent(self):
+        """The least of many: where the process waits for its turn between open and close, answers of the open count no more."""
+        calls = self.trace(60, around=False, within=True)
+        opens = [i for i, line in enumerate(calls) if re.match(r'openat\(AT_FDCWD, "new-\d+", O_WRONLY', line)]
+        self.assertEqual(len(opens), 60)
+        of_each = sorted((calls[i:k] for i, k in zip(opens, opens[1:])), key=len)
+        print("a new file of an agent's: %d calls" % len(of_each[0]), flush=True)
+        self.assertLessEqual(len(of_each[0]), self.MOST, "".join(of_each[0]))
+
+    def test_in_the_watcher(self):
+        """It reads each file once, and asks once for many who has them open still."""
+        calls, files = self.trace(400, around=True, within=False), 400
+        self.assertLessEqual(sum("/new-" in line and "openat(" in line for line in calls), files * 3 // 2)
+        self.assertLess(sum("ns_last_pid" in line for line in calls), files // 2)

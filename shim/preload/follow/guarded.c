@@ -245,6 +245,7 @@ void guarded_closing(int fd, struct closing *ret_closing)
 	struct write_entry *entry = guarded_entry(fd);
 
 	ret_closing->fd = -1;
+	ret_closing->path = NULL;
 	if (!entry || in_vfork_child())
 		return;
 	ret_closing->opening = entry->opening;
@@ -257,7 +258,7 @@ void guarded_closing(int fd, struct closing *ret_closing)
 				  may_check(opening));
 	if (inspects && !guarded_has_copy(fd, opening->number) && !shim.sandboxed &&
 	    guarded_is_same_file(fd, opening))
-		ret_closing->fd = write_check_reopen(fd, O_RDONLY);
+		ret_closing->fd = guarded_reopen(fd, opening, &ret_closing->path);
 	ret_closing->shared = -1;
 	if (ret_closing->fd >= 0 && (opening->marks & OPENING_REST))
 		ret_closing->shared = sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -318,13 +319,15 @@ static bool leads_to(const char *path, int fd)
 
 /* What the session made of the file, under the name that it has now; without one, what was reported
  * before stands.  has_notice: it may be stored. */
-static void report(int fd, const struct opening *opening, const struct version *now,
-		   bool has_notice)
+static void report(const struct closing *closing, const struct version *now, bool has_notice)
 {
+	const struct opening *opening = &closing->opening;
 	struct guard_writer self = write_check_writer();
-	char *path = scratch_acquire();
-	bool leads = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
-		     leads_to(path, fd);
+	char *own = closing->path ? NULL : scratch_acquire();
+	const char *path = closing->path ? closing->path : own;
+	bool leads = closing->path ||
+		     (own && subject_link(SUBJECT_SELF, closing->fd, own, SEGMENT_PATH_BYTES) > 0 &&
+		      leads_to(own, closing->fd));
 
 	if (leads)
 		write_check_complete(opening->key, path, &opening->before, now, opening->knows);
@@ -334,7 +337,7 @@ static void report(int fd, const struct opening *opening, const struct version *
 	bool is_record = !(opening->marks & (OPENING_CHECKS | OPENING_NEW));
 	if (leads && has_notice && !is_record && !version_equal(now, &opening->before))
 		write_check_stored_notice(opening->key, path, &opening->before);
-	scratch_release(path);
+	scratch_release(own);
 	/* A program that was started meanwhile may have it still: what comes then is no
 	 * stranger's. */
 	if (leads && opening->starts != shim_starts()) {
@@ -344,8 +347,10 @@ static void report(int fd, const struct opening *opening, const struct version *
 }
 
 /* The last descriptor of an opening was closed.  Returns what close is to return. */
-static int finish(int fd, const struct opening *opening)
+static int finish(const struct closing *closing)
 {
+	const struct opening *opening = &closing->opening;
+	int fd = closing->fd;
 	bool refuses = opening->marks & OPENING_REFUSED, has_nonce;
 	int ret = refuses ? -1 : 0; /* also where nothing came behind it */
 	struct version now;
@@ -365,7 +370,7 @@ static int finish(int fd, const struct opening *opening)
 	if (ret < 0)
 		errno = EIO;
 	if (!(opening->marks & (OPENING_INHERITED | OPENING_MAPPED)))
-		report(fd, opening, &now, has_nonce && ret == 0);
+		report(closing, &now, has_nonce && ret == 0);
 	return ret;
 }
 
@@ -374,7 +379,7 @@ int guarded_closed(struct closing *closing)
 	if (closing->fd < 0)
 		return 0;
 	int saved_errno = errno;
-	int ret = finish(closing->fd, &closing->opening);
+	int ret = finish(closing);
 	if (closing->shared >= 0) {
 		/* What was cut off has moved the offset for all. */
 		if (ret < 0)
@@ -382,6 +387,7 @@ int guarded_closed(struct closing *closing)
 		(void)sys_close(closing->shared);
 	}
 	(void)sys_close(closing->fd);
+	scratch_release(closing->path);
 	closing->fd = -1;
 	if (ret == 0)
 		errno = saved_errno;

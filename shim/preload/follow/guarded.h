@@ -22,6 +22,7 @@ struct closing {
 	int fd;     /* of the same file, for reading; -1: this one is not inspected */
 	char *kept; /* keep_stream_closing(); NULL: nothing is due */
 	int shared; /* a copy, where others may go on at its offset; -1: none */
+	char *path; /* where the file was when it was opened as `fd`, in scratch; NULL: to be asked for */
 	struct opening opening;
 };
 

@@ -1,8 +1,12 @@
 /* The descriptors that the guard inspects: see guarded_entries.h. */
 #include "shim/preload/follow/guarded_entries.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
+#include "shim/keep/scratch.h"
+#include "shim/preload/follow/write_check.h"
+#include "shim/preload/keep_file.h"
 #include "tracker/sys/sys.h"
 
 struct write_entry guarded_entries[GUARDED_DESCRIPTORS];
@@ -49,4 +53,39 @@ bool guarded_has_copy(int fd, uint64_t number)
 		    guarded_entries[other].opening.number == number)
 			return true;
 	return false;
+}
+
+/* Opens the file once more, to be read, by the path that it was opened by a moment ago: /proc need not be asked then.
+ * What is there must be that file, or nothing is opened.  path: room for it, holds it then.  Returns a descriptor, or -1. */
+static int reopen_by_path(const struct opening *opening, char *path)
+{
+	const int FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+	struct stat stat;
+
+	if (!keep_opened_path(opening->dev, opening->ino, path) ||
+	    sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !guarded_is_of(opening, &stat))
+		return -1;
+	int fd = sys_open(path, FLAGS | O_NOATIME, 0);
+	if (fd == -EPERM)
+		fd = sys_open(path, FLAGS, 0);
+	if (fd >= 0 && (sys_fstat(fd, &stat) < 0 || !guarded_is_of(opening, &stat))) {
+		(void)sys_close(fd);
+		fd = -1;
+	}
+	return fd < 0 ? -1 : fd;
+}
+
+int guarded_reopen(int fd, const struct opening *opening, char **ret_path)
+{
+	char *path = scratch_acquire();
+	int copy = path ? reopen_by_path(opening, path) : -1;
+
+	if (copy < 0) {
+		scratch_release(path);
+		path = NULL;
+		copy = write_check_reopen(fd, O_RDONLY);
+	}
+	*ret_path = path;
+	return copy;
 }

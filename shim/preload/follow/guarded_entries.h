@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "shim/preload/state.h"
 #include "tracker/content/version.h"
@@ -83,8 +84,16 @@ static inline struct write_entry *guarded_entry(int fd)
 void guarded_store(int fd, const struct opening *opening);
 void guarded_drop(int fd);
 
-/* guarded_is_same_file(): is the opening's file still what the descriptor is open for? */
+/* guarded_is_of(): is that the opening's file?  guarded_is_same_file(): is the opening's file still what the descriptor is open for? */
+static inline bool guarded_is_of(const struct opening *opening, const struct stat *stat)
+{
+	return stat->st_dev == opening->dev && stat->st_ino == opening->ino;
+}
 bool guarded_is_same_file(int fd, const struct opening *opening);
+
+/* guarded_reopen(): opens the opening's file once more, to be read.  Returns a descriptor or a negative errno.  ret_path:
+ * where the file is, in scratch, to be released; NULL: to be asked for. */
+int guarded_reopen(int fd, const struct opening *opening, char **ret_path);
 
 /* guarded_has_copy(): is another descriptor of this process of the opening of that number? */
 bool guarded_has_copy(int fd, uint64_t number);

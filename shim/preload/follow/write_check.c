@@ -169,7 +169,7 @@ static bool is_other_name(const struct guard_writer *self, int directory, const 
 	    sys_fstatat(directory, path, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (S_ISLNK(stat.st_mode))
-		return change_identify(directory, path, true, normal) &&
+		return change_identify(directory, path, true, normal, NULL) &&
 		       guard_concerns(&shim.segment, self, normal);
 	return S_ISREG(stat.st_mode) && stat.st_nlink > 1 &&
 	       guard_find_link(&shim.segment, directory, path, &stat, normal) &&
@@ -179,13 +179,15 @@ static bool is_other_name(const struct guard_writer *self, int directory, const 
 /* Is a path one that concerns the guard?  Then ret_check->path is that path, as the kernel knows
  * it.  follows: what is behind a symbolic link is what would be changed. */
 static bool start_check(int directory, const char *path, bool follows,
-			struct write_check *ret_check)
+			struct write_check *ret_check, struct change_found *ret_found)
 {
 	struct guard_writer self = write_check_writer();
 	char *normal;
 
 	ret_check->path = NULL;
 	ret_check->holds = false;
+	if (ret_found)
+		ret_found->is_plain = false;
 	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_inspect(path))
 		return false;
 	/* Of a plain tool's calls the name alone rules out most. */
@@ -197,7 +199,7 @@ static bool start_check(int directory, const char *path, bool follows,
 		segment_count(&shim.segment, COUNTER_unguarded, 1);
 		return false;
 	}
-	if (is_known ? !change_identify(directory, path, follows, normal) ||
+	if (is_known ? !change_identify(directory, path, follows, normal, ret_found) ||
 			       !guard_concerns(&shim.segment, &self, normal)
 		     : !is_other_name(&self, directory, path, normal)) {
 		scratch_release(normal);
@@ -279,20 +281,21 @@ static bool inspect(enum guard_kind kind, int directory, const char *path, bool 
 
 /* A file that is to be emptied is inspected by the descriptor that is to be given, when there is
  * one.  False: there is a device, a directory, something that is locked. */
-static bool start_hold(int directory, const char *path, int flags, struct write_check *check)
+static bool start_hold(int directory, const char *path, int flags, struct change_found *found,
+		       struct write_check *check)
 {
-	struct stat stat;
-	long error = sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
-			       flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, 0, 0);
-
-	check->is_new = error == -ENOENT;
+	if (!found->is_plain)
+		found->error = sys_fstatat(directory, path, &found->stat,
+					   flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
+	check->is_new = found->error == -ENOENT;
 	check->answer = (struct guard_answer){
 		.kind = GUARD_REPLACES,
 		.file_key = path_key(&shim.segment, check->path),
 	};
-	if (error < 0 && !check->is_new)
+	if (found->error < 0 && !check->is_new)
 		return false;
-	if (error == 0 && (!S_ISREG(stat.st_mode) || write_check_may_be_locked(&stat)))
+	if (found->error == 0 &&
+	    (!S_ISREG(found->stat.st_mode) || write_check_may_be_locked(&found->stat)))
 		return false;
 	check->holds = true;
 	return true;
@@ -304,9 +307,10 @@ __attribute__((noinline)) static bool inspect_open(int directory, const char *pa
 	enum guard_kind kind = flags & O_TRUNC    ? GUARD_REPLACES
 			       : flags & O_APPEND ? GUARD_APPENDS
 						  : GUARD_WRITES;
+	struct change_found found;
 
 	bool follows = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
-	if (!start_check(directory, path, follows, ret_check))
+	if (!start_check(directory, path, follows, ret_check, &found))
 		return true;
 	if ((flags & O_TMPFILE) == O_TMPFILE || (flags & (O_PATH | O_DIRECTORY)) ||
 	    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
@@ -323,7 +327,7 @@ __attribute__((noinline)) static bool inspect_open(int directory, const char *pa
 		return true;
 	}
 	if (kind == GUARD_REPLACES && holds && (flags & O_ACCMODE) != O_RDONLY) {
-		if (!start_hold(directory, path, flags, ret_check))
+		if (!start_hold(directory, path, flags, &found, ret_check))
 			write_check_finish(ret_check);
 		return true;
 	}
@@ -345,7 +349,7 @@ bool write_check_open(int directory, const char *path, int flags, bool holds,
 bool write_check_change(enum guard_kind kind, int directory, const char *path, bool follows,
 			struct write_check *ret_check)
 {
-	if (!start_check(directory, path, follows, ret_check))
+	if (!start_check(directory, path, follows, ret_check, NULL))
 		return true;
 	if (kind == GUARD_UNNAMES && removes_refused(directory, path))
 		return refuse_name(ret_check);
@@ -382,7 +386,7 @@ static bool inspect_source(int directory, const char *path, bool follows, struct
 	(void)sys_close(fd);
 	char *normal = scratch_acquire();
 	if (normal && guard_may_concern(&shim.segment, &self, path) &&
-	    change_identify(directory, path, follows, normal) &&
+	    change_identify(directory, path, follows, normal, NULL) &&
 	    guard_concerns(&shim.segment, &self, normal))
 		check->source_key = path_key(&shim.segment, normal);
 	scratch_release(normal);
@@ -392,7 +396,7 @@ static bool inspect_source(int directory, const char *path, bool follows, struct
 bool write_check_name(int directory, const char *path, bool follows, int other_directory,
 		      const char *other, struct write_check *ret_check)
 {
-	if (!start_check(other_directory, other, false, ret_check))
+	if (!start_check(other_directory, other, false, ret_check, NULL))
 		return true;
 	ret_check->answer = (struct guard_answer){
 		.reason = GUARD_NEW,
@@ -414,7 +418,7 @@ bool write_check_name(int directory, const char *path, bool follows, int other_d
 bool write_check_rename(int directory, const char *path, int other_directory, const char *other,
 			struct write_check *ret_check)
 {
-	if (!start_check(other_directory, other, false, ret_check))
+	if (!start_check(other_directory, other, false, ret_check, NULL))
 		return true;
 	if (!launch_is_text(path)) {
 		write_check_finish(ret_check);
