@@ -40,9 +40,9 @@ class Packages(unittest.TestCase):
                 file.write(text)
         os.chmod(os.path.join(self.package, "debian/rules"), 0o755)
 
-    def farm(self, build=BUILD):
-        done = subprocess.run([sys.executable, PACKAGES, "--directory", os.path.join(self.top, "farm"), "--rounds", "1", self.package],
-                              env={**os.environ, "SEEN_BUILD": build}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def farm(self, build=BUILD, names=(), **environment):
+        done = subprocess.run([sys.executable, PACKAGES, "--directory", os.path.join(self.top, "farm"), "--rounds", "1", *(names or [self.package])],
+                              env={**os.environ, "SEEN_BUILD": build, **environment}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=300, check=False)
         return done.returncode, done.stdout, done.stderr
 
@@ -58,7 +58,36 @@ class Packages(unittest.TestCase):
         status, text, errors = self.farm()
         self.assertEqual(status, 0, errors)
         ratio = r" [0-9.]+ \([0-9. to]+\) \|"
-        self.assertRegex(text, r"\n\| tiny \|  \| [0-9.]+ s \|(%s%s [1-9][0-9,]* \| 0 \|){2} files \|\n$" % (ratio, ratio))
+        self.assertRegex(text, r"\n\| tiny \|  \| [0-9.]+ s \|(%s%s [1-9][0-9,]* \| 0 \|){2} files \|\n\n"
+                               r"Built: 1 of 1 packages\.  By auto: median [0-9.]+ \(goal 1\.015: \w+\), worst [0-9.]+ \(goal 1\.04: \w+\)\.\n$" % (ratio, ratio))
+
+    def mirror(self, *missing):
+        """A PATH with an apt-get that has no sources of these packages, and what bare has of the others' tools."""
+        tools = os.path.join(self.top, "tools")
+        os.makedirs(tools)
+        with open(os.path.join(tools, "apt-get"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nfor word; do case $word in %s) echo 'E: Failed to fetch http://mirror/%s.tar.gz  404  Not Found'; echo 'E: Failed to fetch some archives.'; exit 100;; esac; done\n"
+                       % ("|".join(missing), missing[0]))
+        os.chmod(file.name, 0o755)
+        return tools + ":" + os.environ["PATH"]
+
+    def test_sources_that_cannot_be_had(self):
+        """The package is named, and those behind it are built; the goal is of these alone, and says so."""
+        status, text, errors = self.farm(names=["libgone", self.package], PATH=self.mirror("libgone"))
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(text, r"\n\| libgone \|  \| not built: E: Failed to fetch http://mirror/libgone\.tar\.gz  404  Not Found \|( +\|){9}\n")
+        self.assertRegex(text, r"\n\| tiny \|  \| [0-9.]+ s \|")
+        self.assertIn("\nBuilt: 1 of 2 packages, fewer than were asked for.  By auto: median ", text)
+
+    def test_nothing_can_be_had(self):
+        status, text, _ = self.farm(names=["libgone"], PATH=self.mirror("libgone"))
+        self.assertEqual(status, 1)
+        self.assertTrue(text.endswith("\nBuilt: 0 of 1 packages, fewer than were asked for.\n"), text)
+
+    def test_goal(self):
+        module = SourceFileLoader("packages", PACKAGES).load_module()
+        self.assertIn("median 1.010 (goal 1.015: met), worst 1.050 (goal 1.04: MISSED)", module.judge([1.0, 1.01, 1.05], 3))
+        self.assertIn("median 1.020 (goal 1.015: MISSED), worst 1.030 (goal 1.04: met)", module.judge([1.01, 1.03], 2))
 
     def test_other_results(self):
         """Bytes of files that are as large as bare's, too: but only where bare builds agree."""
