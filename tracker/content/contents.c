@@ -189,9 +189,6 @@ static int store(const struct segment *segment, int directory, const struct cont
 			error = copy(source->fd, to, source->max_bytes, source->size_bytes,
 				     ret_version);
 	}
-	/* shorter than expected: blocks behind its end are given back */
-	if (error == 0 && ret_version->size_bytes < source->size_bytes)
-		error = sys_ftruncate(to, (off_t)ret_version->size_bytes);
 	if (error == 0) {
 		/* whatever the process's umask is; and no process writes to it from now on */
 		(void)sys_fchmod(to, 0400);

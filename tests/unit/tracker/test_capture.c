@@ -459,6 +459,26 @@ static int two_names(void)
 	return 0;
 }
 
+Test(capture, what_is_counted_by_a_command)
+{
+	const uint64_t capacity = world.segment.capacity[TABLE_COMMANDS];
+	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS, 7 % capacity),
+			    *none = segment_slot(&world.segment, TABLE_COMMANDS, 0);
+
+	command_reader(&world.segment, 7, 1);
+	command_reader(&world.segment, 7, 1);
+	cr_assert_eq(slot->running, 2);
+	command_reader(&world.segment, 7, -1);
+	cr_assert_eq(slot->running, 1);
+	command_reader(&world.segment, 0, 1); /* of no command */
+	cr_assert_eq(none->running, 0);
+	command_aside(&world.segment, 7, 100);
+	command_aside(&world.segment, 7, 10);
+	command_aside(&world.segment, 0, 1);
+	cr_assert_eq(slot->base_bytes, 110);
+	cr_assert_eq(none->base_bytes, 0);
+}
+
 Test(capture, a_spool_file_has_one_name)
 {
 	IN_CHILD(two_names);

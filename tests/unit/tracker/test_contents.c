@@ -3,6 +3,7 @@
 
 #include "failing_calls.h"
 #include "tracker/content/contents_inputs.h"
+#include "tracker/sys/chunk.h"
 
 TestSuite(contents, .init = start, .fini = stop);
 
@@ -346,6 +347,18 @@ Test(contents, a_large_one_puts_all_others_out)
 	cr_assert(contents_has(&world.segment, &large));
 	cr_assert_eq(census().contents, 1);
 	cr_assert_eq(kept_bytes(), 10000);
+}
+
+Test(contents, making_room_gives_its_memory_back)
+{
+	char *chunk;
+
+	world.settings->content_max_bytes = 1000;
+	for (unsigned i = 0; i < 20; i++)
+		(void)keep("f", 400, i);
+	cr_assert_not_null(chunk = chunk_acquire());
+	chunk_release(chunk);
+	cr_assert_eq(census().contents, 2);
 }
 
 Test(contents, a_wrong_number_drops_nothing)

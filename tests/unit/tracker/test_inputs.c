@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <utime.h>
 
 #include "support.h"
@@ -195,6 +196,27 @@ Test(inputs, ages)
 	cr_assert_eq(add(INPUT_WORD, "f"), 0);
 	cr_assert(is_same_at(10));
 	cr_assert_not(is_same_at(70), "ls -l shows the year of times to come");
+}
+
+/* From two seconds before that to two seconds behind it no list is the same. */
+Test(inputs, about_an_age)
+{
+	static const int64_t DAYS_180 = 15552000;
+	const struct {
+		int64_t seconds;
+		bool is_same;
+	} CASES[] = { { -3, true }, { -2, false }, { 2, false }, { 3, true } };
+	time_t past = time(NULL) - 100000;
+
+	write_file("f", "");
+	must(utimensat(AT_FDCWD, "f", (struct timespec[2]){ { past, 0 }, { past, 0 } }, 0) == 0);
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		inputs_clear(&inputs);
+		inputs.now_ns = (uint64_t)(past + DAYS_180 + CASES[i].seconds) * 1000000000u;
+		cr_assert_eq(inputs_add(&inputs, INPUT_WORD, 0, "f", -1, 0), 0);
+		inputs.now_ns += 1000;
+		cr_expect_eq(are_same(), CASES[i].is_same, "%ld s", (long)CASES[i].seconds);
+	}
 }
 
 Test(inputs, ages_of_access)

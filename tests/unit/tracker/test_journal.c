@@ -3,6 +3,7 @@
  * room it is counted.  Writers that die, or are taken for dead, in the middle are made by the clock that
  * they read there.  With many writers at once: tests/stress/journal_writers.c.
  */
+#include "failing_calls.h"
 #include "journal_case.h"
 
 TestSuite(journal, .init = setup, .fini = teardown);
@@ -71,6 +72,28 @@ Test(journal, is_not_made_where_files_may_not_be_that_large)
 	size_t before = count_files(world.root);
 	cr_assert_eq(in_child(create_in_a_small_limit, NULL), 0);
 	cr_assert_eq(count_files(world.root), before);
+}
+
+static int create_without_fallocate(void *data)
+{
+	struct stat stat_;
+
+	(void)data;
+	refuse_calls(SYS_fallocate, EOPNOTSUPP);
+	must(journal_create(path, "test", NONCE, WORKSPACE, MAX_BYTES) == 0);
+	must(journal_map(path, &other) == 0 && stat(path, &stat_) == 0);
+	return !other.header->can_grow && (uint64_t)stat_.st_size ==
+						  other.header->allocated * JOURNAL_UNIT_BYTES
+		       ? 0
+		       : 1;
+}
+
+/* NFS before 4.2, and others. */
+Test(journal, where_blocks_are_not_given_in_advance_it_is_as_large_as_it_will_be)
+{
+	journal_unmap(&journal);
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(in_child(create_without_fallocate, NULL), 0);
 }
 
 /* ---- mapping ---- */

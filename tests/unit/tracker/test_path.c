@@ -217,6 +217,20 @@ Test(path_workspace, exclude_at_any_depth_and_from_the_root)
 	cr_assert(!path_is_tracked(&world.segment, "/etc/passwd"));
 }
 
+/* A glob that takes too long may mean the file: it is left alone. */
+Test(path_workspace, what_an_exclude_may_mean_is_not_tracked)
+{
+	static char path[4000];
+
+	world_close(&world);
+	world_open(&world, "paths.exclude=/*a*a*a*a*a*a*a*a*a*a*a*b", NULL);
+	memset(path, 'a', sizeof(path) - 1);
+	memcpy(path, world.workspace, strlen(world.workspace));
+	path[strlen(world.workspace)] = '/';
+	cr_assert_not(path_is_tracked(&world.segment, path));
+	cr_assert_not(path_matches_list(&world.segment, world.settings->paths_exclude, path));
+}
+
 Test(path_workspace, include_narrows)
 {
 	struct world narrow;

@@ -1,7 +1,9 @@
 /* scope.h: who shares what, numbers, epochs, a full table. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +181,35 @@ Test(scope, one_of_an_agent_at_a_terminal)
 	cr_expect_eq(scope_flags(&world.segment, id), SCOPE_INTERACTIVE | SCOPE_MUTE);
 	cr_expect_eq(scope_flags(&world.segment, other), 0);
 	cr_expect_eq(scope_flags(&world.segment, third), SCOPE_INTERACTIVE);
+}
+
+static int is_at_a_console(void *data)
+{
+	static const char *const NAMES[] = { "/dev/tty", "/dev/tty1", "/dev/ttyS0" };
+	uint64_t id = 10;
+
+	(void)data;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/dev", "tmpfs", 0, NULL) < 0)
+		return 77;
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++, id++) {
+		int fd = open(NAMES[i], O_RDWR | O_CREAT, 0600);
+		must(fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+		(void)scope_claim(&world.segment, id, &(struct context){ 0 }, (uint32_t)getpid(), 1,
+				  NULL);
+		must(scope_flags(&world.segment, id) == SCOPE_INTERACTIVE);
+	}
+	return 0;
+}
+
+/* Of one that is not in a window, by its name. */
+Test(scope, one_of_an_agent_at_a_console)
+{
+	int status = in_child(is_at_a_console, NULL);
+
+	if (status == 77)
+		cr_skip_test("needs the right to mount");
+	cr_assert_eq(status, 0);
 }
 
 Test(scope, full_table_gives_up_the_one_unused_for_longest)

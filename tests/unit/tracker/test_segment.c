@@ -54,6 +54,19 @@ Test(segment, damaged_count_of_processes_hides_none)
 	}
 }
 
+Test(segment, a_text_of_one_byte)
+{
+	struct segment segment;
+
+	cr_assert_eq(unlink(world.file), 0);
+	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, "x", 1,
+				    NULL, NULL, NULL),
+		     0);
+	cr_assert_eq(segment_map(world.file, &segment), 0);
+	cr_assert_eq(((const char *)segment.header)[segment.header->text_offset], 'x');
+	segment_unmap(&segment);
+}
+
 Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
