@@ -2,7 +2,7 @@
 
 Short form: the mutants that survived once, each by the test that kills it now.  Long form: SEEN_MUTANTS of the pure rooms and of undo (300), judged by
 the unit tests that are nearest to their file, those of undo by behaviour tests besides; and SEEN_SHIM_MUTANTS of shim/ (150), judged by fast tests of its
-own.  SEEN_SEED chooses the sample.  As many are judged at once as there are processors, by the preset `mutants`.
+own that run the mutant's line, by the preset `coverage` (build/faults/reached.json).  SEEN_SEED chooses the sample.  As many are judged at once as there are processors, by the preset `mutants`.
 What becomes of each is added to build/faults/mutants.txt, and is not judged again: a run that was stopped goes on where it was.  A survivor is judged
 anew where its line is taken out of that file.  equals.txt has what is known to do nothing wrong,
 survivors.txt what no test has found.
@@ -10,6 +10,7 @@ survivors.txt what no test has found.
 import collections
 import concurrent.futures
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -18,24 +19,31 @@ import subprocess
 import time
 import unittest
 
+import coverage
 from mutants import EQUAL, NO_C, SANDBOX, SURVIVES, Judge, mutants_of, mutated
 
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 RESULTS = SOURCE / "build" / "faults" / "mutants.txt"
 EQUALS, SURVIVORS = (SOURCE / "tests" / "faults" / name for name in ("equals.txt", "survivors.txt"))
+COUNTED = SOURCE / "build" / "coverage"
+REACHED = SOURCE / "build" / "faults" / "reached.json"
 LONG = bool(os.environ.get("SEEN_LONG"))
 COUNT = int(os.environ.get("SEEN_MUTANTS") or 300)
 SHIM_COUNT = int(os.environ.get("SEEN_SHIM_MUTANTS") or 150)
 SEED = int(os.environ.get("SEEN_SEED") or 20261127)
 LEAST = 0.9  # of those that are judged
 TESTS_MAX = 12  # that a mutant of a pure room is tried by, the nearest
+SECONDS_MAX = 60  # of the tests that a mutant of shim/ is tried by, the shortest, in a build that counts
 ROOMS = ("tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer", "tracker/guard", "cli/undo")
 SHIM_ROOMS = ("shim/call", "shim/keep", "shim/start", "shim/preload", "shim/preload/follow", "shim/supervise")
-SHIM_UNITS = ("call", "exec_request", "open_below", "supervise", "supervise_filter", "supervise_memory", "supervise_names")
+SHIM_UNITS = ("call", "supervise", "supervise_filter", "supervise_memory")
+# These wait for the kernel: by the files that they are about.
+SHIM_UNITS_SLOW = {"open_below": ("shim/supervise/open_below.c",), "supervise_names": ("shim/supervise/",),
+                   "exec_request": ("shim/start/", "shim/supervise/reception.c", "shim/supervise/guardian.c", "shim/supervise/supervisor.c")}
 PROGRAMS = ("errno_kept", "call_faults", "exec_family", "environment_kept", "dup_games", "raw_calls", "real_names", "stdio_modes", "walks", "temporary_files", "spawn_actions")
 # FILE:CLASS.METHOD of tests/behaviour/test_FILE.py, the shortest first.
-BEHAVIOUR = ("each_name:", "viewers:", "answers:", "undo_kept:", "undo_supervised:", "guard_names:", "log:", "rule_calls:", "syscalls:", "keep:", "lineage:", "sink_connected:", "limits:",
+BEHAVIOUR = ("each_name:", "viewers:", "answers:", "undo_kept:", "undo_supervised:", "guard_names:", "rule_calls:", "syscalls:", "keep:", "lineage:", "sink_connected:", "limits:",
              "metadata:", "guard:", "supervise:", "exec_bare:", "whitelist:", "undo:", "notice_guard:Answered")
 UNDO = ("undo_kept:", "story:", "undo_found:", "undo_strange:", "undo_merge:", "blame:", "undo_external:", "undo_names:", "undo_git:", "undo_harm:", "undo:", "diff:")
 # What a file's name begins with, and what is tried first.
@@ -135,15 +143,41 @@ class Mutants(unittest.TestCase):
             near[path] += ["behaviour preload " + name for name in dict.fromkeys([*first, *UNDO])]
         self.judge_sample("tracker/ and undo", sources(ROOMS), COUNT, lambda mutant: near[mutant.path])
 
+    def reached(self, tests):
+        """{test: (its seconds, {path: the lines that it runs})}, and {path: all lines with code}."""
+        known = json.loads(REACHED.read_text()) if REACHED.exists() else {"tests": {}, "code": {}}
+        counters = COUNTED / "counters"
+        for test in tests:
+            if test in known["tests"]:
+                continue
+            for file in counters.iterdir():
+                file.unlink()
+            start = time.monotonic()
+            self.judge.passes_by(test, COUNTED, counters)
+            seconds = time.monotonic() - start
+            found = coverage.lines(SOURCE, [coverage.dump(COUNTED, name) for name in ("seen", "seen_preload")], "shim/")
+            known["tests"][test] = seconds, {path: [line for line, ran in lines.items() if ran] for path, lines in found.items()}
+            known["code"].update({path: sorted({*lines, *known["code"].get(path, ())}) for path, lines in found.items()})
+            REACHED.write_text(json.dumps(known))
+        return known["tests"], known["code"]
+
     @unittest.skipUnless(LONG, "the long form")
     def test_shim(self):
-        units = ["unit " + name for name in SHIM_UNITS]
         preload, supervise = (["program %s %s" % (program_way, name) for name in PROGRAMS] + ["behaviour %s %s" % (way, name) for name in BEHAVIOUR]
                               for way, program_way in (("preload", "agent"), ("supervise", "supervise")))
+        reached, code = self.reached(preload + supervise)
+        self.judge.patience_s = {test: max(30, 15 * seconds) for test, (seconds, _) in reached.items()}
 
         def tests(mutant):
             room = mutant.path.rpartition("/")[0]
-            return preload if room.startswith("shim/preload") else units + supervise + (preload if room != "shim/supervise" else [])
+            line = max((line for line in code[mutant.path] if line <= mutant.line), default=0)  # where its statement begins
+            those = [*(supervise if not room.startswith("shim/preload") else []), *(preload if room != "shim/supervise" else [])]
+            those = sorted((test for test in those if line in reached[test][1].get(mutant.path, ())), key=lambda test: reached[test][0])
+            ends = itertools.accumulate(reached[test][0] for test in those)
+            those = [test for test, end in zip(those, ends) if end - reached[test][0] <= SECONDS_MAX]
+            quick = SHIM_UNITS if not room.startswith("shim/preload") else ()
+            slow = [name for name, paths in SHIM_UNITS_SLOW.items() if mutant.path.startswith(paths)]
+            return ["unit " + name for name in quick] + those + ["unit " + name for name in slow]
 
         self.judge_sample("shim/", sources(SHIM_ROOMS), SHIM_COUNT, tests)
 

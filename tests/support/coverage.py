@@ -78,8 +78,8 @@ def read_dump(dump, counts):
         counts[name].add(b"".join(parts))
 
 
-def branches(source, dumps, chosen):
-    """{(file, line, number on the line): (function, how often)} of the files that match chosen, from what programs write with COVERAGE_DUMP."""
+def files_of(source, dumps, chosen):
+    """(path, what gcov has about it) of the files that match chosen, from what programs write with COVERAGE_DUMP."""
     counts = collections.defaultdict(Counts)
     for dump in dumps:
         read_dump(dump, counts)
@@ -87,7 +87,6 @@ def branches(source, dumps, chosen):
     for name, one in counts.items():
         pathlib.Path(name).write_bytes(one.data())
         files.append(name)
-    found = {}
     for start in range(0, len(files), 50):
         done = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", "--branch-counts", *files[start:start + 50]],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=source, check=False, text=True)
@@ -97,12 +96,27 @@ def branches(source, dumps, chosen):
             unit = json.loads(line)
             for file in unit["files"]:
                 path = os.path.relpath(os.path.join(unit["current_working_directory"], file["file"]), source)
-                if not re.match(chosen, path):
-                    continue
-                for one in file["lines"]:
-                    for number, branch in enumerate(one["branches"]):
-                        key = path, one["line_number"], number
-                        found[key] = one.get("function_name", "?"), branch["count"] + found.get(key, (None, 0))[1]
+                if re.match(chosen, path):
+                    yield path, file
+
+
+def branches(source, dumps, chosen):
+    """{(file, line, number on the line): (function, how often)}."""
+    found = {}
+    for path, file in files_of(source, dumps, chosen):
+        for one in file["lines"]:
+            for number, branch in enumerate(one["branches"]):
+                key = path, one["line_number"], number
+                found[key] = one.get("function_name", "?"), branch["count"] + found.get(key, (None, 0))[1]
+    return found
+
+
+def lines(source, dumps, chosen):
+    """{file: {line: did it run?}}."""
+    found = collections.defaultdict(dict)
+    for path, file in files_of(source, dumps, chosen):
+        for one in file["lines"]:
+            found[path][one["line_number"]] = one["count"] > 0 or found[path].get(one["line_number"], False)
     return found
 
 

@@ -100,6 +100,7 @@ class Judge:
         self.plain = {}
         self.symbols = {}
         self.sound = {}
+        self.patience_s = {}  # of tests that are known to take less
 
     def units_by_distance(self, path):
         """Unit tests by how many files' calls are between them and a file, at most two: by the objects' symbols."""
@@ -138,7 +139,7 @@ class Judge:
             file, made = self.scratch / "mutant.c", self.scratch / ("mutant%d.o" % at)
             file.write_text(self.text)
             words[words.index("-o") + 1], words[-1] = str(made), str(file)
-            words += ["-w", "-I", str((self.source / self.path).parent)]
+            words += ["-w", "-iquote", str((self.source / self.path).parent)]
             done = subprocess.run(words, cwd=self.build, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
             self.objects[at] = made if done.returncode == 0 else None
         return self.objects[at]
@@ -183,24 +184,29 @@ class Judge:
             self.has_product = True
         return place
 
+    def environment(self, build):
+        return {"PATH": os.environ["PATH"], "HOME": "/tmp", "LC_ALL": "C.UTF-8", "SEEN_BUILD": str(build), "SEEN_SOURCE": str(self.source), "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": str(self.source / "tests/support"), "PLAIN_FIRST": "1"}
+
     def passes(self, test):
         kind, _, name = test.partition(" ")
-        way, _, what = name.partition(" ")
-        support = self.source / "tests/support"
-        environment = {"PATH": os.environ["PATH"], "HOME": "/tmp", "LC_ALL": "C.UTF-8", "SEEN_BUILD": str(self.build), "SEEN_SOURCE": str(self.source),
-                       "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(support), "PLAIN_FIRST": "1"}
-        if kind == "unit":
-            program = self.scratch / ("unit_" + name)
-            if not self.link("unit_" + name, program):
-                return True
-            return self.succeeds([program], environment, UNIT_PATIENCE_S)
-        environment["SEEN_BUILD"] = str(self.product())
-        if kind == "program":
-            return self.succeeds([support / "run-program", way, self.build / "tests/programs" / what], environment, UNIT_PATIENCE_S)
-        file, _, methods = what.partition(":")
-        return self.succeeds([support / "run-unittest", self.source / ("tests/behaviour/test_%s.py" % file), *methods.split()], {**environment, "SEEN_TEST_VIA": way}, PATIENCE_S)
+        if kind != "unit":
+            return self.passes_by(test, self.product())
+        program = self.scratch / ("unit_" + name)
+        return not self.link("unit_" + name, program) or self.succeeds([program], self.environment(self.build), UNIT_PATIENCE_S)
 
-    def succeeds(self, words, environment, patience_s):
+    def passes_by(self, test, build, writable=None):
+        """A test of a product, which may write to one place of its build."""
+        kind, way, what = test.split(" ", 2)
+        support, environment = self.source / "tests/support", self.environment(build)
+        sandbox = [*SANDBOX, *(["--bind", writable, writable] if writable else [])]
+        if kind == "program":
+            return self.succeeds([support / "run-program", way, self.build / "tests/programs" / what], environment, UNIT_PATIENCE_S, sandbox)
+        file, _, methods = what.partition(":")
+        words = [support / "run-unittest", self.source / ("tests/behaviour/test_%s.py" % file), *methods.split()]
+        return self.succeeds(words, {**environment, "SEEN_TEST_VIA": way}, min(PATIENCE_S, self.patience_s.get(test, PATIENCE_S)), sandbox)
+
+    def succeeds(self, words, environment, patience_s, sandbox=SANDBOX):
         """Does a test pass?  In a sandbox: what a mutant removes and writes is lost with it, and what it leaves behind ends with it."""
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
@@ -208,7 +214,7 @@ class Judge:
             resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S))
 
         try:
-            return subprocess.run([*SANDBOX, *map(str, words)], cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            return subprocess.run([*map(str, sandbox), *map(str, words)], cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL, timeout=patience_s, preexec_fn=limit, check=False).returncode == 0
         except subprocess.TimeoutExpired:
             return False
