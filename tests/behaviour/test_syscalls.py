@@ -178,6 +178,12 @@ class SystemCalls(unittest.TestCase):
     def test_shell_script(self):
         self.check("sh", "-c", "for i in 1 2 3; do /bin/true; (tr a b <file-$i.c); done >/dev/null; sort file-1.c | tr a b | /usr/bin/tee /dev/null >/dev/null")
 
+    def test_output_to_a_file(self):
+        """Where no agent was given a file, no start asks what file outside the workspace it prints to."""
+        calls = [self.surplus(["/bin/sh", "-c", "for i in %s; do /bin/true; done > ../out 2>&1" % times])[0] for times in ("1 2", "1 2 3 4 5 6")]
+        self.assertEqual(calls[0]["readlinkat"], calls[1]["readlinkat"], calls)
+        self.assertEqual(calls[1]["fstat"] - calls[0]["fstat"], 4 * self.start["fstat"], calls)
+
     def test_sed_in_place(self):
         self.check("sed", "-i", "s/puts/puts /", *["file-%d.c" % i for i in range(40, 60)])
 

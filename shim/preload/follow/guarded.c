@@ -485,7 +485,8 @@ static void inspect_standard(int fd)
 	struct opening opening = { .marks = OPENING_INHERITED };
 	struct stat stat;
 
-	if (guarded_entry(fd) || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+	if (!guard_may_concern(&shim.segment, &self, NULL) || guarded_entry(fd) ||
+	    sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return;
 	char *path = scratch_acquire();
 	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
