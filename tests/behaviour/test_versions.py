@@ -1,5 +1,6 @@
 """versions, diff, restore: what is kept can be read and comes back, and nothing newer is lost by that."""
 import base64
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import unittest
 
 import packs
 from driver import SEEN, Case, text_of
+from failing_functions import LIBRARY, run_failing
 from harness import needs_library
 
 ROOT = os.geteuid() == 0
@@ -236,7 +238,7 @@ class Diff(Kept):
         path, = self.contents.glob(version + "*")
         path.chmod(0o600)
         path.write_bytes(self.one.replace(b"one", b"eno"))
-        self.assertIn(b"damaged", self.diff("f", version, code=4).stderr)
+        self.assertIn(b"version %s: it is damaged\n" % version.encode(), self.diff("f", version, code=4).stderr)
         self.file("f", self.two)
         self.assertIn(b"damaged", self.restore("f", version, code=8).stderr)
         self.assertEqual(self.read(), self.two)
@@ -290,6 +292,17 @@ class Restore(Kept):
         self.agent("cat a/b/g", "rm -r a")
         self.restore("a/b/g", self.version(self.two, "a/b/g"))
         self.assertEqual(self.read("a/b/g"), self.two)
+
+    @unittest.skipUnless(LIBRARY.exists(), "no such library in this build")
+    def test_where_the_file_system_cannot_rename_without_replacing(self):
+        self.keep("rm f")
+        words = [SEEN, "restore", "--session", "s", "f", self.version(self.one)]
+        for error in (errno.EINVAL, errno.ENOSYS):
+            done = run_failing(words, ("renameat2",), 1, error, env=self.env, cwd=self.work)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(os.listdir(self.work), ["f"])
+            self.assertEqual(self.read(), self.one)
+            os.remove(self.work / "f")
 
     def test_a_newer_change_stays(self):
         self.keep("sed -i s/one/two/ f")

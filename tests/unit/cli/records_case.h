@@ -75,4 +75,15 @@ static inline struct pack_state write_new(const char *name, const char *bytes)
 	return state;
 }
 
+/* The same file, as it was so many seconds before. */
+static inline struct pack_state earlier(const struct pack_state *state, int seconds)
+{
+	struct pack_state was = *state;
+
+	was.mtime_ns -= seconds * INT64_C(1000000000);
+	was.ctime_ns -= seconds * INT64_C(1000000000);
+	was.size_bytes += (uint64_t)seconds;
+	return was;
+}
+
 #endif

@@ -4,17 +4,6 @@
 
 TestSuite(tree_records, .init = init, .fini = finish);
 
-/* The same file, as it was so many seconds before. */
-static struct pack_state earlier(const struct pack_state *state, int seconds)
-{
-	struct pack_state was = *state;
-
-	was.mtime_ns -= seconds * INT64_C(1000000000);
-	was.ctime_ns -= seconds * INT64_C(1000000000);
-	was.size_bytes += (uint64_t)seconds;
-	return was;
-}
-
 static void read_from(const struct tree_range *range)
 {
 	cr_assert_eq(tree_changes_read(&list, range, &changes), 0);
