@@ -120,6 +120,7 @@ hook("PostToolUse", "Write", "t7", prompt=None); hook("PostToolUse", "Write", "t
                             ("b", ["2 TIME p1 Bash true && eval 'echo x > b' 1) x", "4 TIME p2 Bash true && eval 'echo y >> b 2) y", "", "p1 > make two files", "p2 > make another"])):
             text = re.sub(r"\d\d:\d\d:\d\d", "TIME", self.seen("blame", name, "--session", "s", code=0).stdout.decode())
             self.assertEqual([" ".join(line.split()) for line in text.splitlines()], lines)
+        self.assertIn(b"\np3 > an agent without ids of prompts\n", self.seen("blame", "c", "--session", "s", code=0).stdout)
         self.seen("undo", "--session", "s", "--since", "p3", code=0)
         self.assertEqual(sorted(name for name in os.listdir(self.work) if len(name) == 1), ["a", "b"])
         self.seen("undo", "--session", "s", "--since", "make another", code=0)

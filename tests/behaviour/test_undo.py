@@ -128,6 +128,20 @@ class Undo(Undone):
         self.assertIn(b"#   .git: git's own state changed; git takes no patch of it\n", patch)
         subprocess.run(["git", "apply", "-R", "--check"], input=patch, cwd=self.session.workspace, check=True)
 
+    def test_a_patch_of_a_file_in_the_place_of_a_directory(self):
+        """What was in the directory goes first, whatever comes before it by its name."""
+        self.agent("echo first > aaa; rm -r src; echo file > src")
+        result = self.undo(command="diff")
+        self.assertEqual(result.stderr, b"")
+        self.assertLess(result.stdout.index(b"--- a/src/a\n"), result.stdout.index(b"+++ b/src\n"))
+        subprocess.run(["git", "apply", "-R", "--check"], input=result.stdout, cwd=self.session.workspace, check=True)
+
+    def test_a_patch_of_another_file_of_that_size(self):
+        self.agent("rm src/a; printf 'THE CONTENT OF SRC/A\\n' > moved")
+        patch = self.undo(command="diff").stdout
+        self.assertNotIn(b"rename from", patch)
+        self.assertIn(b"\n+THE CONTENT OF SRC/A\n", patch)
+
     def test_last_step_by_step(self):
         first, second, _ = self.agent("rm src/a", "mv src/deep elsewhere", "rm top hard; ln src/b new")
         for expected in (second, first, self.before):

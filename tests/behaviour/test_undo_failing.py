@@ -2,6 +2,8 @@
 
 Each place in the program that calls is tried once, with one error.  In the long form with each error, and undo and redo that change files at a sample (SEEN_SEED).
 """
+import errno
+import json
 import os
 import random
 import re
@@ -10,7 +12,7 @@ import unittest
 from driver import BUILD
 from failing_functions import FUNCTIONS, LIBRARY, MEMORY, errors_of, run_failing, sites_of
 from harness import LONG, SEEN, lines
-from undo_case import UndoCase
+from undo_case import UndoCase, Undone
 from undoing import difference, tree
 
 SEED = int(os.environ.get("SEEN_SEED") or 20261127)
@@ -127,6 +129,36 @@ class Failing(UndoCase):
     def test_redo(self):
         again = ("undo", "--continue"), ("redo",), ("redo",)
         self.check_change(("redo",), self.after, (("undo", "--all"), ("undo", "--all"), self.before), again)
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer's library must be the first")
+@unittest.skipUnless(LIBRARY.exists(), "no such library in this build")
+class OtherFileSystems(Undone):
+    """One call fails as where a file system does not know it, or where a disk fails: the first is done in another way, the second is reported."""
+
+    def failing(self, function, error, *words):
+        return run_failing([SEEN, *words, "--session", self.session.name], (function,), 1, error, always=True,
+                           env=self.session.environment, cwd=self.session.workspace, timeout=PATIENCE_S)
+
+    def test_restore_where_a_rename_cannot_tell(self):
+        self.agent("rm top")
+        rows = json.loads(self.session.seen("versions", "--json", "--session", self.session.name).stdout)["versions"]
+        version = next(row["version"] for row in rows if row["path"] == "top")
+        result = self.failing("renameat2", errno.EINVAL, "restore", "top", version)
+        self.assertEqual((result.returncode, result.stderr, self.read("top")), (0, b"", b"the content of top\n"))
+        self.assertEqual([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")], [])
+
+    def test_a_file_in_place_where_no_room_can_be_asked_for(self):
+        self.agent("echo other > hard")
+        result = self.failing("fallocate", errno.EOPNOTSUPP, "undo", "--all")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertTree(self.before)
+
+    def test_an_owner_that_a_disk_does_not_take(self):
+        self.agent("rm top")
+        result = self.failing("fchown", errno.EIO, "undo", "--all")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertTrue(result.stderr)
 
 
 if __name__ == "__main__":

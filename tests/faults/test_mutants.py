@@ -47,7 +47,7 @@ BEHAVIOUR = ("each_name:", "viewers:", "answers:", "undo_kept:", "undo_supervise
              "metadata:", "guard:", "supervise:", "exec_bare:", "whitelist:", "undo:", "notice_guard:Answered")
 UNDO = ("undo_kept:", "story:", "undo_found:", "undo_strange:", "undo_merge:", "blame:", "undo_external:", "undo_names:", "undo_git:", "undo_harm:", "undo:", "diff:")
 # What a file's name begins with, and what is tried first.
-UNDO_FIRST = (("git", "undo_git:", "undo_git_places:", "undo_git_objects:"), ("pick", "undo_picker:"), ("diff", "diff:"), ("cmd_diff", "diff:"), ("blame", "blame:"), ("cmd_blame", "blame:"),
+UNDO_FIRST = (("git", "undo_git:", "undo_git_places:", "undo_git_objects:"), ("pick", "undo_picker:"), ("diff", "story:", "undo:"), ("cmd_diff", "story:", "undo:"), ("blame", "blame:"), ("cmd_blame", "blame:"),
               ("story", "story:"), ("merge", "undo_merge:"), ("patch", "undo_merge:"), ("versions", "versions:", "versions_store:"), ("cmd_versions", "versions:"), ("cmd_restore", "versions:"))
 # path, what is there, what the mutant has there, the test that kills it
 KILLED = (

@@ -16,7 +16,7 @@ import subprocess
 
 UNIT_PATIENCE_S, PATIENCE_S = 60, 200  # with a test that a mutant may have made endless
 PROCESSOR_S = 20  # of one process
-MEMORY_BYTES = 8 << 30
+MEMORY_BYTES = 32 << 30  # of addresses: journals and their like are mapped as large as they may become
 # All files are read-only but those of its own /tmp and /dev/shm.
 SANDBOX = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--unshare-pid", "--die-with-parent",
            "--setenv", "TMPDIR", "/tmp", "--chdir", "/tmp")

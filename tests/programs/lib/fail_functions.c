@@ -5,7 +5,8 @@
  *	FAIL_NUMBER      which of those calls fails; 0: none
  *	FAIL_ERROR       errno
  *	FAIL_ALWAYS      if set, all such calls behind it fail, too
- *	FAIL_SITES       a file that gets a line "NUMBER NAME ADDRESS..." for the first call from each place of the program: the callers, innermost first
+ *	FAIL_SITES       a file that gets a line "NUMBER NAME ADDRESS..." for the first call from each place of the program: the callers, innermost first;
+ *	                 with FAIL_NUMBER for each place of a call that fails
  *
  * Programs that it starts have neither this library nor the variables.
  */
@@ -122,14 +123,15 @@ static bool fails(const char *name)
 	if (!functions || inside || !is_counted(name))
 		return false;
 	long at = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-	if (sites >= 0) {
+	bool is_failing = number && (always ? at >= number : at == number);
+	if (sites >= 0 && (is_failing || !number)) {
 		int kept = errno;
 		inside = true;
 		note_site(name, at);
 		inside = false;
 		errno = kept;
 	}
-	if (!number || (always ? at < number : at != number))
+	if (!is_failing)
 		return false;
 	errno = error;
 	return true;
