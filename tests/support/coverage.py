@@ -13,8 +13,9 @@ import subprocess
 
 FUNCTION, COUNTERS = 0x01000000, 0x01a10000  # tags of gcc's gcov-io.h
 HEAD = struct.Struct("<II")
-# As CMakeLists.txt has them: gcc would have calls of its own in the place of fork and exec, that write counters.
-FLAGS = ["-fprofile-arcs", "-ftest-coverage", "-fprofile-update=atomic", "-fprofile-info-section=coverage_info", "-fdata-sections",
+# As CMakeLists.txt has them: gcc would have calls of its own in the place of fork and exec, that write counters.  A function that is inlined by force would
+# have its branches once for each place.
+FLAGS = ["-fprofile-arcs", "-ftest-coverage", "-fprofile-update=atomic", "-fprofile-info-section=coverage_info", "-fdata-sections", "-Dalways_inline=",
          *("-fno-builtin-" + name for name in ("fork", "execl", "execlp", "execle", "execv", "execvp", "execve"))]
 
 
