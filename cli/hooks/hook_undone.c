@@ -28,19 +28,18 @@ static const char *workspace_of(const struct segment *segment)
 /* The last one that is complete; 0: there is none. */
 static uint32_t last_operation(const char *undo)
 {
-	struct operation_head head;
-	uint32_t *numbers = NULL, last = 0;
+	struct operation_head *heads = NULL;
+	uint32_t next, last = 0;
 	size_t count = 0;
 	int directory = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (directory < 0)
 		return 0;
-	if (operation_list(directory, &numbers, &count) == 0)
+	if (operation_heads(directory, &heads, &count, &next) == 0)
 		for (size_t i = 0; i < count; i++)
-			if (operation_read_head(directory, numbers[i], &head) == 0 &&
-			    head.state != OPERATION_STARTED)
-				last = numbers[i];
-	free(numbers);
+			if (heads[i].state != OPERATION_STARTED)
+				last = heads[i].number;
+	free(heads);
 	(void)close(directory);
 	return last;
 }

@@ -57,13 +57,6 @@ static int do_item(struct applying *applying, size_t index)
 	return answer;
 }
 
-/* Is there no use in going on? */
-static bool ends_all(int answer)
-{
-	return answer == -ENOSPC || answer == -EDQUOT || answer == -EROFS || answer == -EIO ||
-	       answer == -EMFILE || answer == -ENFILE || answer == -ENOMEM || answer == -EFBIG;
-}
-
 /* The plan on disk tells how far it is. */
 static void note_state(struct applying *applying, int plan_fd, size_t index,
 		       enum schedule_state state)
@@ -93,7 +86,7 @@ static void do_items(struct applying *applying, int plan_fd, struct apply_result
 		}
 		int answer = do_item(applying, i);
 		result->errors[i] = answer == DOING_CHANGED ? -EBUSY : answer;
-		if (ends_all(answer)) {
+		if (applying_ends(answer)) {
 			result->error = answer;
 		} else {
 			bool skipped = answer == DOING_CHANGED || answer == -ENOTEMPTY;

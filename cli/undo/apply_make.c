@@ -174,17 +174,25 @@ static int keep_temporary(struct doing *doing, int from)
 
 /* Exchanges names; what came out is what the plan says, or all is as it was.  A file system that
  * cannot exchange gets the new one by two renames.  -ESTALE: two external changes came in between, and the first
- * has the temporary name. */
+ * has the temporary name.  ret_is_installed: set where the new one has the name. */
 static int exchange(struct doing *doing, const struct pack_state *found,
-		    const struct pack_state *made)
+		    const struct pack_state *made, bool *ret_is_installed)
 {
 	int directory = doing->directory, from = temporary_in(doing);
 	const char *name = doing->name, *temporary = doing->temporary;
 
 	if (renameat2(from, temporary, directory, name, RENAME_EXCHANGE) < 0)
 		return -errno;
-	if (is_same_at(from, temporary, found))
-		return unlinkat(from, temporary, 0) < 0 ? -errno : DOING_DONE;
+	if (is_same_at(from, temporary, found)) {
+		*ret_is_installed = true;
+		if (unlinkat(from, temporary, 0) == 0)
+			return DOING_DONE;
+		int error = -errno;
+		if (!applying_ends(error) &&
+		    renameat2(from, temporary, directory, name, RENAME_EXCHANGE) == 0)
+			*ret_is_installed = false;
+		return error;
+	}
 	/* Another change of that name may have come since: the later one stays there. */
 	if (renameat2(from, temporary, directory, name, RENAME_EXCHANGE) < 0)
 		return keep_temporary(doing, from);
@@ -194,12 +202,13 @@ static int exchange(struct doing *doing, const struct pack_state *found,
 	return keep_temporary(doing, from);
 }
 
-static int install(struct doing *doing, const struct pack_state *made)
+/* ret_is_installed: set also where what was there before could not be removed: it has the temporary name. */
+static int install(struct doing *doing, const struct pack_state *made, bool *ret_is_installed)
 {
 	int directory = doing->directory, from = temporary_in(doing), error = 0;
 
 	if (doing->exists) {
-		error = exchange(doing, &doing->now, made);
+		error = exchange(doing, &doing->now, made, ret_is_installed);
 		if (error != -EINVAL && error != -ENOSYS)
 			return error;
 		return renameat(from, doing->temporary, directory, doing->name) < 0 ? -errno
@@ -407,11 +416,13 @@ static int log_and_install(struct doing *doing)
 	if (error < 0)
 		return error;
 	struct operation_note made = note_made(doing, &state);
-	error = install(doing, &made.before);
+	bool is_installed = false;
+	error = install(doing, &made.before, &is_installed);
 	/* What is linked may have an external edit by now: how it was left is on record where it was made. */
 	if (error == DOING_DONE)
 		return link ? DOING_DONE : log_made(doing, &made);
-	operation_log_fail(&doing->applying->log, notes, count);
+	if (!is_installed)
+		operation_log_fail(&doing->applying->log, notes, count);
 	return error;
 }
 

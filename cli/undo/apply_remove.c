@@ -41,7 +41,8 @@ int apply_rename(struct places *places, const char *from, const char *to)
 	return error;
 }
 
-/* The temporary name has what was removed: gone for good, where it is what the plan says. */
+/* The temporary name has what was removed: gone for good, where it is what the plan says.  Else it gets its name back.
+ * Returns DOING_DONE; DOING_CHANGED: it has its name again; a negative errno: it has the temporary name. */
 static int drop_temporary(struct doing *doing, const struct pack_state *found)
 {
 	struct pack_state state;
@@ -55,6 +56,23 @@ static int drop_temporary(struct doing *doing, const struct pack_state *found)
 		return error ? error : DOING_CHANGED;
 	}
 	return unlinkat(doing->directory, doing->temporary, 0) < 0 ? -errno : DOING_DONE;
+}
+
+/* Returns as drop_temporary().  What cannot be dropped has its name again, too; but where all ends by that, the undo that
+ * goes on drops it.  ret_is_there: it has its name. */
+static int rename_and_drop(struct doing *doing, bool *ret_is_there)
+{
+	int directory = doing->directory,
+	    error = rename_new(directory, doing->name, directory, doing->temporary);
+
+	*ret_is_there = error != 0;
+	if (error != 0)
+		return error;
+	error = drop_temporary(doing, &doing->now);
+	*ret_is_there = error == DOING_CHANGED ||
+			(error < 0 && !applying_ends(error) &&
+			 rename_new(directory, doing->temporary, directory, doing->name) == 0);
+	return error;
 }
 
 int apply_remove(struct doing *doing)
@@ -73,11 +91,9 @@ int apply_remove(struct doing *doing)
 	if (fd >= 0)
 		(void)close(fd);
 	if (error == 0) {
-		error = rename_new(doing->directory, doing->name, doing->directory,
-				   doing->temporary);
-		if (error == 0)
-			error = drop_temporary(doing, &doing->now);
-		if (error != 0)
+		bool is_there;
+		error = rename_and_drop(doing, &is_there);
+		if (is_there) /* else the record is all that brings it back */
 			operation_log_fail(&doing->applying->log, &note, 1);
 	}
 	return error;
@@ -106,18 +122,20 @@ int apply_rmdir(struct doing *doing)
 }
 
 /* What has the new name goes back where it is not what was to be renamed: an external program edited it, or put
- * another file in its place. */
+ * another file in its place.  So it does where the kernel does not tell what it is, unless all ends by that.
+ * ret_is_moved: it has the new name. */
 static int move_back(struct doing *doing, const char *from, const char *to,
-		     const struct pack_state *state)
+		     const struct pack_state *state, bool *ret_is_moved)
 {
 	struct pack_state moved;
+	int error = place_state(&doing->applying->places, to, &moved);
 
-	if (place_state(&doing->applying->places, to, &moved) < 0)
-		return DOING_CHANGED;
-	if (place_is_same(&moved, state))
-		return DOING_DONE;
-	int error = apply_rename(&doing->applying->places, to, from);
-	return error ? error : DOING_CHANGED;
+	*ret_is_moved = applying_ends(error) || (error == 0 && place_is_same(&moved, state));
+	if (*ret_is_moved || error == -ENOENT)
+		return *ret_is_moved ? error : DOING_CHANGED;
+	int back = apply_rename(&doing->applying->places, to, from);
+	*ret_is_moved = back < 0;
+	return back < 0 ? back : error < 0 ? error : DOING_CHANGED;
 }
 
 static int move(struct doing *doing, const char *from, const char *to,
@@ -129,10 +147,11 @@ static int move(struct doing *doing, const char *from, const char *to,
 	int error = operation_log_write(&doing->applying->log, &note, 1);
 
 	if (error == 0) {
+		bool is_moved = false;
 		error = apply_rename(&doing->applying->places, from, to);
 		if (error == 0)
-			error = move_back(doing, from, to, state);
-		if (error != DOING_DONE)
+			error = move_back(doing, from, to, state, &is_moved);
+		if (!is_moved)
 			operation_log_fail(&doing->applying->log, &note, 1);
 	}
 	/* What is below it has other paths from now on. */

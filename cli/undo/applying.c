@@ -7,6 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+bool applying_ends(int answer)
+{
+	return answer == -ENOSPC || answer == -EDQUOT || answer == -EROFS || answer == -EIO ||
+	       answer == -EMFILE || answer == -ENFILE || answer == -ENOMEM || answer == -EFBIG;
+}
+
 /* What was made writable for a while counts as what it was. */
 static void forget_opened(const struct applying *applying, struct pack_state *state)
 {

@@ -51,6 +51,9 @@ enum doing_answer {
 	DOING_CHANGED = 1, /* what is there is not what the plan says: it is left */
 };
 
+/* applying_ends(): is there no use in going on?  Then the item is one that `seen undo --continue` begins with. */
+bool applying_ends(int answer);
+
 /* doing_start(): reaches an item's path and inspects it.  Returns 0 or a negative errno. */
 int doing_start(struct applying *applying, size_t index, struct doing *ret_doing);
 

@@ -19,7 +19,8 @@ void operation_name(uint32_t number, char *ret_name)
 		       (unsigned)(number % (OPERATION_MAX + 1)));
 }
 
-bool operation_is_name(const char *name, uint32_t *ret_number)
+/* Is it the name of an operation's directory, and of which? */
+static bool is_name(const char *name, uint32_t *ret_number)
 {
 	const char *digits = name + strlen(PREFIX);
 
@@ -40,7 +41,7 @@ static int open_plan(int directory, uint32_t number, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int operation_read_head(int directory, uint32_t number, struct operation_head *ret_head)
+static int read_head(int directory, uint32_t number, struct operation_head *ret_head)
 {
 	struct operation_head head;
 	int fd = open_plan(directory, number, O_RDONLY);
@@ -48,7 +49,10 @@ int operation_read_head(int directory, uint32_t number, struct operation_head *r
 	if (fd < 0)
 		return fd;
 	ssize_t got = pread(fd, &head, sizeof(head), 0);
+	int error = got < 0 ? -errno : 0;
 	(void)close(fd);
+	if (error < 0)
+		return error;
 	if (got != (ssize_t)sizeof(head) || head.magic != OPERATION_MAGIC ||
 	    head.number != number || head.state < OPERATION_STARTED ||
 	    head.state > OPERATION_PARTLY)
@@ -81,17 +85,39 @@ int operation_set_redone(int directory, uint32_t number, uint32_t redone_by)
 
 static int by_number(const void *a, const void *b)
 {
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct operation_head *left = a, *right = b;
 
-	return (left > right) - (left < right);
+	return (left->number > right->number) - (left->number < right->number);
 }
 
-int operation_list(int directory, uint32_t **ret_numbers, size_t *ret_count)
+/* Is there no plan that holds?  Anything else leaves unknown whether there is one. */
+static bool is_without_plan(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EBADMSG;
+}
+
+static int add_head(int directory, uint32_t number, struct operation_head **heads, size_t *count)
+{
+	struct operation_head head, *grown;
+	int error = read_head(directory, number, &head);
+
+	if (error < 0)
+		return is_without_plan(error) ? 0 : error;
+	grown = reallocarray(*heads, *count + 1, sizeof(**heads));
+	if (!grown)
+		return -ENOMEM;
+	*heads = grown;
+	grown[(*count)++] = head;
+	return 0;
+}
+
+int operation_heads(int directory, struct operation_head **ret_heads, size_t *ret_count,
+		    uint32_t *ret_next)
 {
 	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
-	struct operation_head head;
-	uint32_t *numbers = NULL, number;
+	struct operation_head *heads = NULL;
+	uint32_t number, next = 1;
 	size_t count = 0;
 	int error = 0;
 
@@ -101,26 +127,30 @@ int operation_list(int directory, uint32_t **ret_numbers, size_t *ret_count)
 			(void)close(copy);
 		return error;
 	}
-	for (struct dirent *entry; error == 0 && (entry = readdir(stream));) {
-		if (!operation_is_name(entry->d_name, &number) ||
-		    operation_read_head(directory, number, &head) < 0)
-			continue;
-		uint32_t *grown = reallocarray(numbers, count + 1, sizeof(*numbers));
-		if (grown) {
-			numbers = grown;
-			numbers[count++] = number;
-		} else {
-			error = -ENOMEM;
+	while (error == 0) {
+		errno = 0;
+		struct dirent *entry = readdir(stream);
+		if (!entry) {
+			error = -errno;
+			break;
 		}
+		if (!is_name(entry->d_name, &number))
+			continue;
+		if (number >= next)
+			next = number + 1;
+		error = add_head(directory, number, &heads, &count);
 	}
 	(void)closedir(stream);
+	if (error == 0 && next > OPERATION_MAX)
+		error = -EOVERFLOW;
 	if (error < 0) {
-		free(numbers);
+		free(heads);
 		return error;
 	}
 	if (count)
-		qsort(numbers, count, sizeof(*numbers), by_number);
-	*ret_numbers = numbers;
+		qsort(heads, count, sizeof(*heads), by_number);
+	*ret_heads = heads;
 	*ret_count = count;
+	*ret_next = next;
 	return 0;
 }

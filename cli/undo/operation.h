@@ -60,22 +60,16 @@ enum operation_flags {
 /* operation_name(): "op-00000001".  ret_name: OPERATION_NAME_BYTES. */
 void operation_name(uint32_t number, char *ret_name);
 
-/* operation_is_name(): is it the name of an operation's directory, and of which? */
-bool operation_is_name(const char *name, uint32_t *ret_number);
-
-/* operation_read_head(): the head of an operation's plan, as it stands.
- *
- * directory: descriptor of the directory of undo records.  Returns 0; -ENOENT: none, or one whose
- * plan was not finished; -EBADMSG: damaged. */
-int operation_read_head(int directory, uint32_t number, struct operation_head *ret_head);
-
 /* operation_set(): sets its state, or which redo took it back. */
 int operation_set_state(int directory, uint32_t number, enum operation_state state);
 int operation_set_redone(int directory, uint32_t number, uint32_t redone_by);
 
-/* operation_list(): the numbers of the operations that have a plan, in their order.
+/* operation_heads(): the heads of the operations that have a plan, as they stand, in their order.  A damaged plan is left out.
  *
- * ret_numbers: free() them.  Returns 0 or a negative errno. */
-int operation_list(int directory, uint32_t **ret_numbers, size_t *ret_count);
+ * directory: descriptor of the session's undo records.  ret_heads: free() them.  ret_next: the number of the next operation,
+ * behind each that has a directory: whatever is in it is not written over.  Returns 0 or a negative errno, as where one
+ * plan cannot be read: what it did would count as never done. */
+int operation_heads(int directory, struct operation_head **ret_heads, size_t *ret_count,
+		    uint32_t *ret_next);
 
 #endif

@@ -217,8 +217,7 @@ int schedule_write(struct schedule *plan, int directory)
 	plan->head.text_bytes = plan->text_bytes;
 	plan->head.check = check_of(plan);
 	operation_name(plan->head.number, name);
-	/* One that was killed before its plan was written leaves the directory. */
-	if (mkdirat(directory, name, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(directory, name, 0700) < 0)
 		return -errno;
 	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int error = fd < 0 ? -errno : write_merged(plan, fd);

@@ -132,8 +132,8 @@ static int append_operation(struct tree_records *records, const char *directory,
 
 static int read_all(struct tree_records *records, const char *directory)
 {
-	struct operation_head head;
-	uint32_t *numbers = NULL;
+	struct operation_head *heads = NULL;
+	uint32_t next;
 	size_t count = 0;
 	struct pack_reader first;
 	int error = pack_reader_open(directory, &first);
@@ -141,26 +141,24 @@ static int read_all(struct tree_records *records, const char *directory)
 	if (error < 0)
 		return error;
 	if (first.directory >= 0)
-		error = operation_list(first.directory, &numbers, &count);
+		error = operation_heads(first.directory, &heads, &count, &next);
 	if (error == 0)
 		records->packs = calloc(count + 1, sizeof(*records->packs));
 	if (!records->packs) {
 		pack_reader_close(&first);
-		free(numbers);
+		free(heads);
 		return error ? error : -ENOMEM;
 	}
 	records->packs[0].reader = first;
 	records->pack_count = 1;
 	struct cursor cursor = { .reader = &records->packs[0].reader };
 	for (size_t i = 0; i < count && error == 0; i++) {
-		if (operation_read_head(records->packs[0].reader.directory, numbers[i], &head) < 0)
-			continue;
-		error = append_until(records, &cursor, head.behind_place, head.time_ns, 0);
+		error = append_until(records, &cursor, heads[i].behind_place, heads[i].time_ns, 0);
 		if (error == 0)
-			error = append_operation(records, directory, numbers[i],
+			error = append_operation(records, directory, heads[i].number,
 						 &records->packs[records->pack_count]);
 	}
-	free(numbers);
+	free(heads);
 	if (error == 0)
 		error = append_until(records, &cursor, UINT64_MAX, 0, 0);
 	records->damaged += records->packs[0].reader.damaged;

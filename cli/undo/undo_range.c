@@ -11,22 +11,14 @@
 int undo_ranges_read(const struct steps *steps, const struct tree_records *records, int directory,
 		     struct undo_ranges *ret_ranges)
 {
-	uint32_t *numbers = NULL;
-	size_t count = 0;
-	int error = operation_list(directory, &numbers, &count);
-
 	*ret_ranges = (struct undo_ranges){ .steps = steps, .records = records };
+	int error = operation_heads(directory, &ret_ranges->heads, &ret_ranges->head_count,
+				    &ret_ranges->next);
 	if (error == 0) {
-		ret_ranges->heads = calloc(count + 1, sizeof(*ret_ranges->heads));
 		ret_ranges->passed = calloc(steps->count + 1, sizeof(*ret_ranges->passed));
-		ret_ranges->apart = calloc(count + 1, sizeof(*ret_ranges->apart));
-		error = ret_ranges->heads && ret_ranges->passed && ret_ranges->apart ? 0 : -ENOMEM;
+		ret_ranges->apart = calloc(ret_ranges->head_count + 1, sizeof(*ret_ranges->apart));
+		error = ret_ranges->passed && ret_ranges->apart ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; i < count && error == 0; i++)
-		if (operation_read_head(directory, numbers[i],
-					&ret_ranges->heads[ret_ranges->head_count]) == 0)
-			ret_ranges->head_count++;
-	free(numbers);
 	return error;
 }
 
@@ -44,11 +36,6 @@ uint32_t undo_range_unfinished(const struct undo_ranges *ranges)
 		if (ranges->heads[i].state == OPERATION_STARTED)
 			return ranges->heads[i].number;
 	return 0;
-}
-
-uint32_t undo_range_next(const struct undo_ranges *ranges)
-{
-	return ranges->head_count ? ranges->heads[ranges->head_count - 1].number + 1 : 1;
 }
 
 /* ---- what was undone ---- */

@@ -23,8 +23,9 @@ struct undo_ranges {
 	const struct tree_records *records;
 	struct operation_head *heads; /* of the operations, in their order */
 	size_t head_count;
-	bool *passed; /* by the number of a step: undo_range_pass() */
-	bool *apart;  /* of each of the heads: of a step before the range of undo_range_since() */
+	uint32_t next; /* the number of the next operation */
+	bool *passed;  /* by the number of a step: undo_range_pass() */
+	bool *apart;   /* of each of the heads: of a step before the range of undo_range_since() */
 	/* of undo_range_step(), _redo(): */
 	uint32_t step;
 	uint32_t operation;
@@ -40,9 +41,6 @@ void undo_ranges_free(struct undo_ranges *ranges);
 
 /* undo_range_unfinished(): the number of an operation that was interrupted; 0: none. */
 uint32_t undo_range_unfinished(const struct undo_ranges *ranges);
-
-/* undo_range_next(): the number of the next operation. */
-uint32_t undo_range_next(const struct undo_ranges *ranges);
 
 /* undo_range_step_of(): the one step that an operation is about; 0: more, or not known. */
 uint32_t undo_range_step_of(const struct undo_ranges *ranges, const struct operation_head *head);

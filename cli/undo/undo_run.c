@@ -155,7 +155,7 @@ static int make_plan(struct undo_run *run)
 		.force = request->force,
 		/* what was redone is as it was left */
 		.times = request->times || request->kind == OPERATION_REDO,
-		.number = undo_range_next(&run->ranges),
+		.number = run->ranges.next,
 		.merge = request->merge ? &run->range : NULL,
 		.merge_label = label,
 		.locks = &run->locks,

@@ -154,6 +154,26 @@ class OtherFileSystems(Undone):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertTree(self.before)
 
+    def check_redo(self, command, error, *words):
+        """What an undo removed is on record, though it could not be removed at once: a redo brings it back."""
+        self.agent(command)
+        after = self.tree()
+        result = self.failing("unlinkat", error, "undo", "--all")
+        self.assertEqual(result.returncode, PARTLY, result)
+        made = self.read("made") if os.path.exists(self.session.path("made")) else None
+        self.session.seen("undo", *words, "--session", self.session.name)
+        self.assertTree(self.before)
+        self.assertEqual([name for name in os.listdir(self.session.workspace) if name.startswith(".seen")], [])
+        while self.tree() != after:  # one by one
+            self.session.seen("redo", "--session", self.session.name)
+        return made
+
+    def test_a_disk_that_removes_nothing(self):
+        self.check_redo("echo new > made; sed -i s/content/other/ top", errno.EIO, "--continue")
+
+    def test_what_may_not_be_removed_keeps_its_name(self):
+        self.assertEqual(self.check_redo("echo new > made", errno.EPERM, "--all"), b"new\n")
+
     def test_an_owner_that_a_disk_does_not_take(self):
         self.agent("rm top")
         result = self.failing("fchown", errno.EIO, "undo", "--all")
