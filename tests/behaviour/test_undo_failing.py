@@ -114,9 +114,10 @@ class Failing(UndoCase):
                     self.assertEqual(difference(wanted, self.tree()), [], about)
                 else:
                     self.assertTrue(done.stderr, about)
-                    if command == ("redo",) and done.returncode == PARTLY:  # it is not asked for the rest again
+                    stopped = b"`seen undo --continue`" in done.stderr
+                    if command == ("redo",) and done.returncode == PARTLY and not stopped:  # it is not asked for the rest again
                         left = [path for path, _, _ in difference(wanted, self.tree())]
-                        self.assertEqual([path for path in left if b"seen: %s is left as it is: " % path not in done.stderr], [], about)
+                        self.assertEqual([path for path in left if not re.search(rb"^seen: %s:? " % re.escape(path), done.stderr, re.MULTILINE)], [], about)
                         wanted = self.tree()
                     self.bring(wanted, *again, about=about)
 
