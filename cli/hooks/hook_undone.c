@@ -1,6 +1,7 @@
 /* What was undone, and what could be: see hook_undone.h. */
 #include "cli/hooks/hook_undone.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,23 +26,23 @@ static const char *workspace_of(const struct segment *segment)
 
 /* ---- what was undone ---- */
 
-/* The last one that is complete; 0: there is none. */
-static uint32_t last_operation(const char *undo)
+/* The last one that is complete; 0: there is none.  False: it is not known. */
+static bool find_last(const char *undo, uint32_t *ret_number)
 {
 	struct operation_head *heads = NULL;
-	uint32_t next, last = 0;
 	size_t count = 0;
 	int directory = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	*ret_number = 0;
 	if (directory < 0)
-		return 0;
-	if (operation_heads(directory, &heads, &count, &next) == 0)
-		for (size_t i = 0; i < count; i++)
-			if (heads[i].state != OPERATION_STARTED)
-				last = heads[i].number;
+		return errno == ENOENT;
+	bool is_known = operation_heads(directory, &heads, &count, NULL) == 0;
+	for (size_t i = 0; i < count; i++)
+		if (heads[i].state != OPERATION_STARTED)
+			*ret_number = heads[i].number;
 	free(heads);
 	(void)close(directory);
-	return last;
+	return is_known;
 }
 
 static enum tree_selection select_operations(const struct tree_record *record, void *data)
@@ -112,10 +113,9 @@ void hook_undone_start(const struct hook_agent *agent, const struct hook_input *
 {
 	const char *undo = segment_undo(agent->segment);
 
-	if (!undo || record->has_undo)
+	if (!undo || record->has_undo || !find_last(undo, &record->undo))
 		return;
 	record->has_undo = true;
-	record->undo = last_operation(undo);
 	hook_record_undo(agent, input, record->undo);
 }
 
@@ -123,9 +123,7 @@ void hook_undone_write(const struct hook_agent *agent, const struct hook_input *
 		       struct hook_record *record, FILE *out)
 {
 	const char *undo = segment_undo(agent->segment);
-	uint32_t last = undo ? last_operation(undo) : 0;
-	struct tree_range range = { .from_operation = record->undo + 1,
-				    .select = select_operations };
+	uint32_t last;
 	const struct diff_filter filter = { .workspace = workspace_of(agent->segment),
 					    .is_open = true,
 					    .omits_git = true };
@@ -134,8 +132,10 @@ void hook_undone_write(const struct hook_agent *agent, const struct hook_input *
 	struct diff_set set = { .files = NULL };
 
 	hook_undone_start(agent, input, record);
-	if (!undo || last <= record->undo)
+	if (!undo || !record->has_undo || !find_last(undo, &last) || last <= record->undo)
 		return;
+	const struct tree_range range = { .from_operation = record->undo + 1,
+					  .select = select_operations };
 	hook_record_undo(agent, input, last);
 	if (tree_records_read(undo, &records) == 0 &&
 	    tree_changes_read(&records, &range, &changes) == 0 &&

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/session/store_files.h"
+
 static const char PREFIX[] = "op-";
 
 enum { DIGITS = 8 };
@@ -114,33 +116,24 @@ static int add_head(int directory, uint32_t number, struct operation_head **head
 int operation_heads(int directory, struct operation_head **ret_heads, size_t *ret_count,
 		    uint32_t *ret_next)
 {
-	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+	DIR *stream = store_files_list(directory);
 	struct operation_head *heads = NULL;
 	uint32_t number, next = 1;
 	size_t count = 0;
-	int error = 0;
+	const char *name = NULL;
+	int error = stream ? 0 : -errno;
 
-	if (!stream) {
-		error = -errno;
-		if (copy >= 0)
-			(void)close(copy);
-		return error;
-	}
-	while (error == 0) {
-		errno = 0;
-		struct dirent *entry = readdir(stream);
-		if (!entry) {
-			error = -errno;
-			break;
-		}
-		if (!is_name(entry->d_name, &number))
+	while (error == 0 && (name = store_files_next(stream))) {
+		if (!is_name(name, &number))
 			continue;
 		if (number >= next)
 			next = number + 1;
 		error = add_head(directory, number, &heads, &count);
 	}
-	(void)closedir(stream);
+	if (error == 0 && !name)
+		error = -errno;
+	if (stream)
+		(void)closedir(stream);
 	if (error == 0 && next > OPERATION_MAX)
 		error = -EOVERFLOW;
 	if (error < 0) {
@@ -151,6 +144,7 @@ int operation_heads(int directory, struct operation_head **ret_heads, size_t *re
 		qsort(heads, count, sizeof(*heads), by_number);
 	*ret_heads = heads;
 	*ret_count = count;
-	*ret_next = next;
+	if (ret_next)
+		*ret_next = next;
 	return 0;
 }

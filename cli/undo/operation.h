@@ -67,7 +67,7 @@ int operation_set_redone(int directory, uint32_t number, uint32_t redone_by);
 /* operation_heads(): the heads of the operations that have a plan, as they stand, in their order.  A damaged plan is left out.
  *
  * directory: descriptor of the session's undo records.  ret_heads: free() them.  ret_next: the number of the next operation,
- * behind each that has a directory: whatever is in it is not written over.  Returns 0 or a negative errno, as where one
+ * behind each that has a directory: whatever is in it is not written over; NULL: not asked for.  Returns 0 or a negative errno, as where one
  * plan cannot be read: what it did would count as never done. */
 int operation_heads(int directory, struct operation_head **ret_heads, size_t *ret_count,
 		    uint32_t *ret_next);

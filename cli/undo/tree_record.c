@@ -133,7 +133,6 @@ static int append_operation(struct tree_records *records, const char *directory,
 static int read_all(struct tree_records *records, const char *directory)
 {
 	struct operation_head *heads = NULL;
-	uint32_t next;
 	size_t count = 0;
 	struct pack_reader first;
 	int error = pack_reader_open(directory, &first);
@@ -141,7 +140,7 @@ static int read_all(struct tree_records *records, const char *directory)
 	if (error < 0)
 		return error;
 	if (first.directory >= 0)
-		error = operation_heads(first.directory, &heads, &count, &next);
+		error = operation_heads(first.directory, &heads, &count, NULL);
 	if (error == 0)
 		records->packs = calloc(count + 1, sizeof(*records->packs));
 	if (!records->packs) {

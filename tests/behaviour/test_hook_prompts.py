@@ -114,6 +114,20 @@ run("echo x >> a; exit 4"); outside("/", ["undo", "--last"], "seen"); tells()
             "`echo x >> a; echo y > made; exit 3` failed (exit status 3) and had changed a, made: `seen undo --step 3` takes that back", None,
             None, "changed by `seen undo` since you left them: a (+0 -1)"])
 
+    def test_undone_before_the_conversation(self):
+        """What was undone before is no news, also where that could not be read when the conversation began."""
+        self.assertEqual(self.ask(f'''
+import pathlib
+write("a", 50); tells()
+hook("PreToolUse", "Write"); write("a", 51); hook("PostToolUse", "Write")
+outside("/", ["undo", "--last"], "seen")
+(plan,) = pathlib.Path({str(self.top)!r}).rglob("op-*/plan")
+plan.rename(plan.with_name("aside")); plan.mkdir()
+tells(conversation="c2")
+plan.rmdir(); plan.with_name("aside").rename(plan)
+tells(conversation="c2"); tells(conversation="c2"); tells()
+'''), [None, None, None, None, "changed by `seen undo` since you left them: a (+0 -1)"])
+
     def test_many(self):
         (text, rest, none) = self.ask(r'''
 for i in range(25): write("f%02d" % i, 20); read("f%02d" % i)
