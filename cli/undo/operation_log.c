@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "cli/session/store_files.h"
 #include "cli/undo/file_copy.h"
 #include "cli/undo/operation.h"
 #include "tracker/content/pack_code.h"
@@ -21,22 +22,19 @@
 /* The number behind the last part that is there: an interrupted one may have left the last torn. */
 static int next_part(int directory, uint32_t *ret_number)
 {
-	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+	DIR *stream = store_files_list(directory);
+	const char *name;
 	uint32_t number;
 
 	*ret_number = 0;
-	if (!stream) {
-		int error = -errno;
-		if (copy >= 0)
-			(void)close(copy);
-		return error;
-	}
-	for (struct dirent *entry; (entry = readdir(stream));)
-		if (pack_is_part_name(entry->d_name, &number) && number >= *ret_number)
+	if (!stream)
+		return -errno;
+	while ((name = store_files_next(stream)))
+		if (pack_is_part_name(name, &number) && number >= *ret_number)
 			*ret_number = number + 1;
+	int error = -errno;
 	(void)closedir(stream);
-	return 0;
+	return error;
 }
 
 int operation_log_open(int directory, uint32_t number, struct operation_log *ret_log)
@@ -74,23 +72,22 @@ int operation_log_sync(int directory, uint32_t number)
 
 	operation_name(number, name);
 	int log = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int copy = log < 0 ? -1 : openat(log, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
-	if (!stream) {
+	DIR *stream = log < 0 ? NULL : store_files_list(log);
+	const char *file = NULL;
+	if (!stream)
 		error = -errno;
-		if (copy >= 0)
-			(void)close(copy);
-	}
-	for (struct dirent *entry; stream && error == 0 && (entry = readdir(stream));) {
+	while (error == 0 && (file = store_files_next(stream))) {
 		uint32_t part;
-		int fd = pack_is_part_name(entry->d_name, &part)
-				 ? openat(log, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+		int fd = pack_is_part_name(file, &part)
+				 ? openat(log, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
 				 : -1;
 		if (fd >= 0 && fdatasync(fd) < 0)
 			error = -errno;
 		if (fd >= 0)
 			(void)close(fd);
 	}
+	if (error == 0 && !file)
+		error = -errno;
 	if (error == 0 && fsync(log) < 0)
 		error = -errno;
 	if (stream)

@@ -161,7 +161,6 @@ static int write_all(int fd, const void *bytes, size_t size_bytes)
 static int write_file(struct schedule *plan, int directory)
 {
 	static const char FRESH[] = OPERATION_PLAN ".new";
-	(void)unlinkat(directory, FRESH, 0);
 	int fd = openat(directory, FRESH, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)

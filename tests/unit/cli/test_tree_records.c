@@ -17,6 +17,18 @@ static const struct tree_change *change_of(const char *name)
 	return NULL;
 }
 
+/* Of a file that is not on disk. */
+static struct pack_state state_of_links(unsigned nlink)
+{
+	return (struct pack_state){ .dev = 1,
+				    .ino = 5,
+				    .mode = S_IFREG | 0644,
+				    .nlink = nlink,
+				    .size_bytes = 7,
+				    .mtime_ns = 70,
+				    .ctime_ns = 70 };
+}
+
 /* ---- between two records ---- */
 
 /* What a step left is not what the next one found: an external program was at work.  Not where one of the session had
@@ -98,13 +110,7 @@ Test(tree_records, what_was_mapped_is_not_called_the_same)
 /* A removed file's hard link is written to by a descriptor that is still open: what was kept before that has its bytes. */
 Test(tree_records, a_removed_file_that_is_still_written_to_comes_back_by_what_was_kept_before)
 {
-	struct pack_state was = { .dev = 1,
-				  .ino = 5,
-				  .mode = S_IFREG | 0644,
-				  .nlink = 1,
-				  .size_bytes = 7,
-				  .mtime_ns = 70,
-				  .ctime_ns = 70 };
+	struct pack_state was = state_of_links(1);
 
 	struct tree_record *removed = add(PACK_REMOVED, "f", PACK_LINK, &was);
 	struct tree_record *kept = add(PACK_CONTENT, "f", PACK_INLINE, &was);
@@ -166,13 +172,7 @@ Test(tree_records, which_record_kept_the_bytes_of_a_link)
 {
 	static const enum pack_held HELD[] = { PACK_INLINE, PACK_REFLINK,  PACK_COPY,
 					       PACK_LINK,   PACK_NOT_KEPT, PACK_EARLIER };
-	struct pack_state was = { .dev = 1,
-				  .ino = 5,
-				  .mode = S_IFREG | 0644,
-				  .nlink = 2,
-				  .size_bytes = 7,
-				  .mtime_ns = 70,
-				  .ctime_ns = 70 };
+	struct pack_state was = state_of_links(2);
 
 	for (size_t i = 0; i < sizeof(HELD) / sizeof(HELD[0]); i++) {
 		list.count = 0;
@@ -186,13 +186,7 @@ Test(tree_records, which_record_kept_the_bytes_of_a_link)
 
 Test(tree_records, the_time_of_a_link_is_followed)
 {
-	struct pack_state was = { .dev = 1,
-				  .ino = 5,
-				  .mode = S_IFREG | 0644,
-				  .nlink = 2,
-				  .size_bytes = 7,
-				  .mtime_ns = 70,
-				  .ctime_ns = 70 };
+	struct pack_state was = state_of_links(2);
 	struct pack_state touched = was, chmodded = was;
 
 	touched.mtime_ns = 90;
