@@ -46,6 +46,7 @@
 #include "cli/run/watch.h"
 #include "cli/run/weakened.h"
 #include "cli/session/counts.h"
+#include "cli/session/owned.h"
 #include "cli/session/session.h"
 #include "cli/session/session_make.h"
 #include "cli/session/session_word.h"
@@ -229,10 +230,10 @@ static enum blind prepare_session(const struct config *config, char **words,
 	/* Where there is no journal either, that line says why. */
 	if (!blind && ret_session->contents_error < 0 && ret_session->journal_error == 0)
 		message("nothing can be brought back: no content store: %s",
-			session_explain(ret_session->contents_error));
+			owned_explain(ret_session->contents_error));
 	if (!blind && ret_session->undo_error < 0 && ret_session->journal_error == 0)
 		message("nothing can be undone: no directory for what is kept: %s",
-			session_explain(ret_session->undo_error));
+			owned_explain(ret_session->undo_error));
 	if (!blind &&
 	    run_prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0)
 		blind = go_blind(rule, "", "the library cannot be loaded");

@@ -59,3 +59,17 @@ int session_check_path(const char *path)
 	(void)close(fd);
 	return error;
 }
+
+const char *owned_explain(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "it belongs to another user";
+	case -EUCLEAN:
+		return "others may write to it; check what is in it, then `chmod go-w` it";
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	default:
+		return strerror(-error);
+	}
+}

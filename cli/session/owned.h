@@ -27,4 +27,8 @@ int session_check_file(int at, const char *path);
  * there; -EPERM, -EUCLEAN, -ELOOP as session_check_file(). */
 int session_check_path(const char *path);
 
+/* owned_explain(): what an error of these functions means, and of calls on what is there, for a person;
+ * text of strerror(3), or static. */
+const char *owned_explain(int error);
+
 #endif

@@ -198,12 +198,6 @@ const char *session_explain(int error)
 		return "there is no such session";
 	case -EINVAL:
 		return "not a name for a session: letters, digits, '.', '-' and '_', at most 64";
-	case -EPERM:
-		return "it belongs to another user";
-	case -EUCLEAN:
-		return "others may write to it; check what is in it, then `chmod go-w` it";
-	case -ELOOP:
-		return "it is a symbolic link, which is not followed";
 	case -EBUSY:
 		return "`seen gc` is at work on it; try again";
 	case -EPROTO:
@@ -214,7 +208,7 @@ const char *session_explain(int error)
 	case -ENOSPC:
 		return "no space left; make room, or name another directory with --runtime-dir";
 	default:
-		return strerror(-error);
+		return owned_explain(error);
 	}
 }
 

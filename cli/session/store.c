@@ -375,7 +375,7 @@ bool store_is_readable(const struct store *store)
 			continue;
 		message("%s: its sessions cannot be read: %s; name another directory with "
 			"--%s-dir",
-			directory->path, session_explain(directory->error),
+			directory->path, owned_explain(directory->error),
 			place == STORE_RUNTIME ? "runtime" : "state");
 		readable = false;
 	}

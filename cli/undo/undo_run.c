@@ -27,7 +27,8 @@ static int failed(const struct undo_run *run, int error)
 	if (error == -ENOMEM)
 		message("out of memory");
 	else
-		message("%s: %s", run->session.undo, session_explain(error));
+		message("%s: %s", run->session.undo,
+			error == -EBADMSG ? "a record in it is damaged" : owned_explain(error));
 	return error == -ENOMEM ? EXIT_CODE_OUTPUT : EXIT_CODE_BAD_SESSION;
 }
 

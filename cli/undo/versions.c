@@ -138,7 +138,7 @@ static int failed(const struct session *session, int error)
 	else
 		message("%s: %s", directory,
 			error == -ENOENT ? "the directory of kept versions is gone"
-					 : session_explain(error));
+					 : owned_explain(error));
 	return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
 }
 

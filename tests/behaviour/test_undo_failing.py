@@ -86,6 +86,15 @@ class Failing(UndoCase):
         self.check_report("undo", "--all", "--dry-run")
         self.check_report("undo", "--step", "6", "--dry-run", "--json", count=40)
 
+    def test_reasons(self):
+        """What a directory's error is, is said of the directory, and not of the session."""
+        words = self.words("undo", "--all", "--dry-run")
+        _, sites = sites_of(words, ("openat",), self.session.directory + "/sites", **self.more)
+        said = [run_failing(words, ("openat",), site.number, errno.ENOENT, **self.more).stderr for site in sites]
+        about = [line for text in said for line in text.splitlines() if b"/test/undo: " in line]
+        self.assertTrue(about)
+        self.assertEqual({line.rpartition(b"/undo: ")[2] for line in about}, {b"No such file or directory"})
+
     def test_versions(self):
         self.check_report("versions")
         self.check_report("versions", "--json", count=40)
