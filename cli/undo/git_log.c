@@ -313,6 +313,27 @@ static void keep_above(struct making *making, const char *path)
 	}
 }
 
+/* Does a log that stays as it is lack what it held before?  So it does where what it holds cannot be read. */
+static bool lacks_entries(const struct making *making, const struct tree_change *change)
+{
+	struct merge_text was = { .bytes = NULL }, now = { .bytes = NULL };
+	bool lacks = change->before.known && change->before.exists;
+
+	if (lacks && change->after.exists &&
+	    tree_entry_read(making->records, &change->before, LOG_BYTES_MAX, &was.bytes,
+			    &was.size) == 0 &&
+	    tree_entry_read(making->records, &change->after, LOG_BYTES_MAX, &now.bytes,
+			    &now.size) == 0) {
+		const char *line = was.bytes, *end = was.bytes + was.size;
+		for (lacks = false; line < end && !lacks; line = next_line(line, end))
+			lacks = !has_line(now.bytes, now.size, line,
+					  (size_t)(next_line(line, end) - line));
+	}
+	free(was.bytes);
+	free(now.bytes);
+	return lacks;
+}
+
 static int judge(struct making *making, struct git_unit *unit, size_t index)
 {
 	const struct tree_change *change = &making->changes->changes[index];
@@ -330,7 +351,8 @@ static int judge(struct making *making, struct git_unit *unit, size_t index)
 	/* what another name has now comes back with that name's change */
 	bool stays_away = !change->after.exists && !is_there && !change->moved_to;
 	if (unit->is_left || stays_away) {
-		*fate = FATE_ALREADY;
+		*fate = unit->is_left && lacks_entries(making, change) ? FATE_LEFT + SCHEDULE_UNIT
+								       : FATE_ALREADY;
 	} else if (change->moved_from || change->moved_to || !change->after.exists || !is_there ||
 		   (!values.new_bytes && !change->before.exists)) {
 		return 0; /* it goes with its ref, or comes back with it, as in git */

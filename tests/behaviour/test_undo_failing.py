@@ -87,7 +87,7 @@ class Failing(UndoCase):
         self.check_report("undo", "--step", "6", "--dry-run", "--json", count=40)
 
     def test_reasons(self):
-        """What a directory's error is, is said of the directory, and not of the session."""
+        """A directory that cannot be opened is reported as that, and not as a session that is not there."""
         words = self.words("undo", "--all", "--dry-run")
         _, sites = sites_of(words, ("openat",), self.session.directory + "/sites", **self.more)
         said = [run_failing(words, ("openat",), site.number, errno.ENOENT, **self.more).stderr for site in sites]

@@ -430,6 +430,19 @@ class Logs(GitCase):
         self.assertEqual(self.entries("refs/heads/side"), before)
         self.assertFalse(os.path.exists(self.session.path(".git/logs/refs/heads/new")))
 
+    def test_a_log_whose_refs_are_left_is_named_where_it_lacks_entries(self):
+        for command, logs in (("rm .git/logs/HEAD", {"logs/HEAD"}), ("git reflog expire --expire=now --all", {"logs/HEAD", "logs/refs/heads/main", "logs/refs/heads/side"}),
+                              ("git branch -q -D side", {"logs/refs/heads/side"}), ("git commit -q --allow-empty -m three", set())):
+            agent = self.session.agent()
+            agent.shell("git add -N k; " + command)
+            agent.close()
+            self.git("git add --force k; git rm -q --cached a")
+            listed = self.left("--all")
+            self.assertIn((".git/index", "external"), listed, command)
+            self.assertEqual({path for path, kind in listed if "/logs/" in path and kind == "git"}, {".git/" + name for name in logs}, command)
+            self.session.close()
+            self.setUp()
+
     def test_what_is_no_log_comes_and_goes_as_any_file(self):
         self.session.write(".git/hooks/one", b"hook")
         self.session.write(".git/hooks/two", b"hook")
