@@ -5,68 +5,24 @@ Each place in the program that calls is tried once, with one error.  In the long
 import errno
 import json
 import os
-import random
 import re
 import unittest
 
-from driver import BUILD
-from failing_functions import FUNCTIONS, LIBRARY, MEMORY, errors_of, run_failing, sites_of
-from harness import LONG, SEEN, lines
-from undo_case import UndoCase, Undone
-from undoing import difference, tree
+from failing_case import PATIENCE_S, FailingCase, can_fail
+from failing_functions import FUNCTIONS, MEMORY, run_failing
+from harness import LONG, SEEN
+from undo_case import Undone
+from undoing import difference
 
-SEED = int(os.environ.get("SEEN_SEED") or 20261127)
-PATIENCE_S = 60
 PARTLY = 8
 CHANGES = 40  # undos and redos
-SANITIZED = "-fsanitize" in (BUILD / "compile_commands.json").read_text() if (BUILD / "compile_commands.json").exists() else False
 STEPS = ("rm a; echo new > n", "sed -i s/1/one/ b; chmod 600 c", "mv d e; ln e/f hard; ln -s b link; mkdir m; cp b m/b", "echo more >> c; rm -r e",
          "mkdir r; cd r; git init -q; echo x > f; git add .; git -c user.name=a -c user.email=a@b commit -qm m", "cat b > c; mv n n2")
-# What stands in the place of what could not be read.
-SAID = re.compile(rb"could not be read|Permission denied|Input/output error|No space left|Too many open files|Cannot allocate")
 
 
-@unittest.skipIf(SANITIZED, "the sanitizer's library must be the first")
-@unittest.skipUnless(LIBRARY.exists(), "no such library in this build")
-class Failing(UndoCase):
-    def setUp(self):
-        super().setUp()
-        for name in ("a", "b", "c", "d/f", "d/g"):
-            os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
-            self.session.write(name, lines(name))
-        self.before = self.tree()
-        agent = self.session.agent()
-        for command in STEPS:
-            agent.shell(command)
-        agent.close()
-        self.after = self.tree()
-        self.more = {"env": self.session.environment, "cwd": self.session.workspace, "timeout": PATIENCE_S}
-        self.random = random.Random(SEED)
-
-    def tree(self):
-        return tree(self.session.workspace, times=False)
-
-    def words(self, *words):
-        return [SEEN, *words, "--session", self.session.name]
-
-    def places(self, words, functions):
-        """The result, and (site, error) of each place."""
-        done, sites = sites_of(words, functions, self.session.directory + "/sites", **self.more)
-        self.assertGreater(len(sites), 20)
-        return done, [(site, error) for site in sites for error in errors_of(site.function)[:None if LONG else 1]]
-
-    def check_report(self, *words, kinds=(MEMORY, FUNCTIONS), count=None):
-        """A command that changes nothing: it prints what it prints else, or something says what is missing."""
-        wrong = []
-        for functions in kinds:
-            good, places = self.places(self.words(*words), functions)
-            for site, error in places if LONG or not count else self.random.sample(places, min(count, len(places))):
-                done = run_failing(self.words(*words), functions, site.number, error, **self.more)
-                differs = (done.returncode, done.stdout) != (good.returncode, good.stdout)
-                if done.returncode < 0 or (differs and not done.stderr and not SAID.search(done.stdout)):
-                    wrong.append((site, error, done.returncode, done.stdout, done.stderr))
-        self.assertEqual(wrong, [])
-        self.assertEqual(difference(self.after, self.tree()), [])
+@can_fail
+class Failing(FailingCase):
+    steps = STEPS
 
     def test_diff(self):
         self.check_report("diff")
@@ -141,8 +97,7 @@ class Failing(UndoCase):
         self.check_change(("redo",), self.after, (("undo", "--all"), ("undo", "--all"), self.before), again)
 
 
-@unittest.skipIf(SANITIZED, "the sanitizer's library must be the first")
-@unittest.skipUnless(LIBRARY.exists(), "no such library in this build")
+@can_fail
 class OtherFileSystems(Undone):
     """One call fails as where a file system does not know it, or where a disk fails: the first is done in another way, the second is reported."""
 

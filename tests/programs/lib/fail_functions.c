@@ -15,21 +15,32 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -153,6 +164,9 @@ FUNCTION(void *, NULL, realloc, (void *old, size_t size), (old, size))
 FUNCTION(FILE *, NULL, fopen, (const char *path, const char *mode), (path, mode))
 FUNCTION(FILE *, NULL, fopen64, (const char *path, const char *mode), (path, mode))
 FUNCTION(FILE *, NULL, fdopen, (int fd, const char *mode), (fd, mode))
+FUNCTION(FILE *, NULL, fopencookie, (void *cookie, const char *mode, cookie_io_functions_t how),
+	 (cookie, mode, how))
+FUNCTION(FILE *, NULL, tmpfile, (void), ())
 FUNCTION(DIR *, NULL, opendir, (const char *path), (path))
 FUNCTION(DIR *, NULL, fdopendir, (int fd), (fd))
 FUNCTION(struct dirent *, NULL, readdir, (DIR * stream), (stream))
@@ -238,6 +252,77 @@ FUNCTION(int, -1, lsetxattr,
 	 (const char *path, const char *name, const void *value, size_t size, int flags),
 	 (path, name, value, size, flags))
 FUNCTION(int, -1, lremovexattr, (const char *path, const char *name), (path, name))
+
+FUNCTION(int, -1, mkostemp, (char *name, int flags), (name, flags))
+FUNCTION(char *, NULL, mkdtemp, (char *name), (name))
+FUNCTION(int, -1, remove, (const char *path), (path))
+FUNCTION(int, -1, symlink, (const char *target, const char *path), (target, path))
+FUNCTION(int, -1, link, (const char *from, const char *to), (from, to))
+FUNCTION(int, -1, chdir, (const char *path), (path))
+FUNCTION(int, -1, fstatvfs, (int fd, struct statvfs *system), (fd, system))
+FUNCTION(int, -1, statvfs, (const char *path, struct statvfs *system), (path, system))
+FUNCTION(int, GLOB_NOSPACE, glob,
+	 (const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found),
+	 (pattern, flags, failed, found))
+FUNCTION(int, -1, nftw, (const char *path, __nftw_func_t visit, int fds, int flags),
+	 (path, visit, fds, flags))
+FUNCTION(FTS *, NULL, fts_open,
+	 (char *const *paths, int options, int (*compare)(const FTSENT **, const FTSENT **)),
+	 (paths, options, compare))
+FUNCTION(FTSENT *, NULL, fts_read, (FTS * walk), (walk))
+FUNCTION(int, -1, setenv, (const char *name, const char *value, int replaces),
+	 (name, value, replaces))
+
+/* Processes, and how they speak with each other. */
+FUNCTION(int, error, pthread_create,
+	 (pthread_t * thread, const pthread_attr_t *how, void *(*call)(void *), void *argument),
+	 (thread, how, call, argument))
+FUNCTION(pid_t, -1, waitpid, (pid_t pid, int *status, int flags), (pid, status, flags))
+FUNCTION(int, -1, waitid, (idtype_t type, id_t id, siginfo_t *found, int flags),
+	 (type, id, found, flags))
+FUNCTION(int, -1, socketpair, (int domain, int type, int protocol, int fds[2]),
+	 (domain, type, protocol, fds))
+FUNCTION(int, -1, bind, (int fd, const struct sockaddr *address, socklen_t size),
+	 (fd, address, size))
+FUNCTION(int, -1, listen, (int fd, int waiting), (fd, waiting))
+FUNCTION(int, -1, accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags),
+	 (fd, address, size, flags))
+FUNCTION(ssize_t, -1, send, (int fd, const void *bytes, size_t size, int flags),
+	 (fd, bytes, size, flags))
+FUNCTION(ssize_t, -1, recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags))
+FUNCTION(ssize_t, -1, sendmsg, (int fd, const struct msghdr *message, int flags),
+	 (fd, message, flags))
+FUNCTION(ssize_t, -1, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+FUNCTION(int, -1, eventfd, (unsigned value, int flags), (value, flags))
+FUNCTION(int, -1, signalfd, (int fd, const sigset_t *set, int flags), (fd, set, flags))
+FUNCTION(int, -1, timerfd_create, (clockid_t clock, int flags), (clock, flags))
+FUNCTION(int, -1, epoll_create1, (int flags), (flags))
+FUNCTION(int, -1, epoll_ctl, (int fd, int what, int other, struct epoll_event *event),
+	 (fd, what, other, event))
+FUNCTION(int, -1, inotify_init1, (int flags), (flags))
+FUNCTION(int, -1, inotify_add_watch, (int fd, const char *path, uint32_t events),
+	 (fd, path, events))
+
+/* A stream of which a read fails says so (libio.h: _IO_ERR_SEEN). */
+#define STREAM(type, failed, name, called, parameters, arguments) \
+	type name parameters \
+	{ \
+		static __typeof__(&name) next; \
+		if (!next) \
+			next = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
+		if (!fails(called)) \
+			return next arguments; \
+		file->_flags |= 0x20; \
+		return failed; \
+	}
+
+ssize_t __getdelim(char **line, size_t *size, int delimiter, FILE *file);
+STREAM(ssize_t, -1, __getdelim, "getdelim", (char **line, size_t *size, int delimiter, FILE *file),
+       (line, size, delimiter, file))
+STREAM(char *, NULL, fgets, "fgets", (char *line, int size, FILE *file), (line, size, file))
+STREAM(size_t, 0, fread, "fread", (void *bytes, size_t size, size_t items, FILE *file),
+       (bytes, size, items, file))
+STREAM(int, EOF, fflush, "fflush", (FILE * file), (file))
 
 /* Those with arguments that may be left out: all are words. */
 #define VARIADIC(type, failed, name, parameters, last, arguments) \
