@@ -15,6 +15,7 @@
 #include "cli/base/executable.h"
 #include "cli/base/file_replace.h"
 #include "cli/base/json_edit.h"
+#include "cli/base/memory_stream.h"
 #include "cli/base/message.h"
 #include "tracker/process/hook_command.h"
 
@@ -187,7 +188,7 @@ static char *text_of(const struct hooks_agent *agent, enum hooks_kind kind, bool
 
 	if (program_word(by_path, word, sizeof(word)) < 0)
 		return NULL;
-	FILE *out = open_memstream(&text, &used);
+	FILE *out = memory_stream_open(&text, &used);
 	if (!out)
 		return NULL;
 	write_with_program(

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/memory_stream.h"
+
 /* A repository's own settings name programs, and an agent can write them: none that is asked for here runs
  * one but this. */
 #define GIT_FIRST "git", "--no-pager", "-c", "core.fsmonitor=false", "-C"
@@ -28,7 +30,7 @@ static void run(const char *directory, const char *const *words, int output)
 
 static int read_all(int fd, char **ret_text, size_t *ret_size)
 {
-	FILE *file = open_memstream(ret_text, ret_size);
+	FILE *file = memory_stream_open(ret_text, ret_size);
 	char bytes[1 << 16];
 	ssize_t got = 0;
 

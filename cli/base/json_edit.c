@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/jsonc.h"
+#include "cli/base/memory_stream.h"
 
 enum { DUMP_INDENT = 2, UNIT_MAX = 32 };
 
@@ -363,7 +364,7 @@ int json_edit_insert(struct json_text *text, struct json_span container, const c
 	}
 	const struct place place = place_behind(text, container, count ? &last : NULL);
 	char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(DUMP_INDENT));
-	FILE *out = open_memstream(&written, &used);
+	FILE *out = memory_stream_open(&written, &used);
 	int error = dump && out ? 0 : -ENOMEM;
 
 	if (error == 0) {

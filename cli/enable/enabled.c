@@ -10,6 +10,7 @@
 
 #include "cli/base/argument.h"
 #include "cli/base/file_replace.h"
+#include "cli/base/memory_stream.h"
 
 static const char LIST[] = "enabled";
 
@@ -136,7 +137,7 @@ int enabled_write(const struct enabled *enabled)
 		(void)rmdir(path); /* where nothing else is in it */
 		return error;
 	}
-	FILE *out = open_memstream(&text, &length);
+	FILE *out = memory_stream_open(&text, &length);
 	if (!out)
 		return -ENOMEM;
 	for (size_t i = 0; i < enabled->count; i++)

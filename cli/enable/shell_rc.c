@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/file_replace.h"
+#include "cli/base/memory_stream.h"
 #include "tracker/path/path.h"
 
 enum { FILE_BYTES_MAX = 4 << 20 };
@@ -215,7 +216,7 @@ char *shell_text(const struct enabled *enabled, bool by_functions, bool for_fish
 
 	if (enabled_path("launchers", launchers, sizeof(launchers)) < 0)
 		return NULL;
-	FILE *out = open_memstream(&text, &length);
+	FILE *out = memory_stream_open(&text, &length);
 	if (!out)
 		return NULL;
 	(void)fputs(MADE, out);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/memory_stream.h"
 #include "cli/base/text.h"
 #include "cli/files/hunks.h"
 #include "cli/files/unified.h"
@@ -117,7 +118,7 @@ static int make_diff(const struct labels *labels, const struct copy *before, con
 
 	if (error == 0 && !script.removed && !script.added)
 		error = -ENODATA;
-	if (error == 0 && !(file = open_memstream(&bytes, &count)))
+	if (error == 0 && !(file = memory_stream_open(&bytes, &count)))
 		error = -ENOMEM;
 	if (error == 0) {
 		(void)fprintf(file, LABEL_LINES, labels->old, labels->new);

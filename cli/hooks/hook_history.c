@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/memory_stream.h"
 #include "cli/journal/history_text.h"
 #include "cli/journal/reported.h"
 #include "cli/session/owned.h"
@@ -109,7 +110,7 @@ static int add_entry(const struct history_entry *entry, void *data)
 
 	if (!is_of_conversation(former, entry))
 		return 0;
-	former->text.out = open_memstream(&line, &length);
+	former->text.out = memory_stream_open(&line, &length);
 	if (!former->text.out)
 		return 0;
 	if (entry->kind != HISTORY_REQUEST && entry->kind != HISTORY_TOOL)
@@ -151,7 +152,7 @@ static void join_lines(struct former *former)
 	char *text = NULL;
 	size_t length = 0, bytes = former->bytes;
 	bool is_full = former->is_full;
-	FILE *out = former->count ? open_memstream(&text, &length) : NULL;
+	FILE *out = former->count ? memory_stream_open(&text, &length) : NULL;
 
 	if (!out)
 		return;

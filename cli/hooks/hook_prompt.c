@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/memory_stream.h"
 #include "cli/files/mention.h"
 #include "cli/hooks/hook_changed.h"
 #include "cli/hooks/hook_file.h"
@@ -94,7 +95,7 @@ json_t *hook_answer_prompt(const struct hook_agent *agent, const struct hook_inp
 	char *text = NULL;
 	size_t length = 0;
 	json_t *document = NULL;
-	FILE *out = input->adapter->add && !input->is_sub_agent ? open_memstream(&text, &length)
+	FILE *out = input->adapter->add && !input->is_sub_agent ? memory_stream_open(&text, &length)
 								: NULL;
 
 	if (out) {

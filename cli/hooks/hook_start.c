@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/memory_stream.h"
 #include "cli/files/forget_event.h"
 #include "cli/hooks/hook_history.h"
 #include "cli/hooks/hook_instructions.h"
@@ -92,7 +93,7 @@ json_t *hook_answer_start(const struct hook_agent *agent, const struct hook_inpu
 	bool is_read = read_record(agent, input, &record);
 	if (is_read && is_source(input, "resume"))
 		hook_resume(agent, input, &record);
-	FILE *out = is_read && input->adapter->add ? open_memstream(&text, &length) : NULL;
+	FILE *out = is_read && input->adapter->add ? memory_stream_open(&text, &length) : NULL;
 	if (out) {
 		write_all(agent, input, &record, out);
 		if (fclose(out) == 0 && length) {

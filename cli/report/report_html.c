@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/base/error_name.h"
+#include "cli/base/memory_stream.h"
 #include "cli/base/text.h"
 #include "cli/journal/events.h"
 #include "cli/report/report_html_blame.h"
@@ -172,7 +173,7 @@ static int add_diff(const struct tree_records *records, const struct step *step,
 
 	if (!diffs->wanted[step->number])
 		return 0;
-	FILE *file = open_memstream(&text, &size);
+	FILE *file = memory_stream_open(&text, &size);
 	int error = file ? diff_print_patch(file, records, set, &PATCH_PLAIN) : -ENOMEM;
 	if (file && fclose(file) != 0)
 		error = -ENOMEM;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/memory_stream.h"
 #include "cli/base/message.h"
 #include "cli/confine/bwrap.h"
 #include "cli/run/confined.h"
@@ -86,7 +87,7 @@ int confined_write_list(const struct confined_list *list)
 	char *entries = NULL;
 	size_t bytes = 0;
 	int fd = memfd_create("seen-confined", MFD_CLOEXEC);
-	FILE *memory = fd < 0 ? NULL : open_memstream(&entries, &bytes),
+	FILE *memory = fd < 0 ? NULL : memory_stream_open(&entries, &bytes),
 	     *file = memory ? fdopen(dup(fd), "w") : NULL;
 	size_t count = file ? write_entries(memory, list) : 0;
 	bool is_whole = memory && fclose(memory) == 0 && file;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/memory_stream.h"
 #include "cli/base/message.h"
 #include "cli/base/text.h"
 #include "cli/undo/diff_pair.h"
@@ -110,7 +111,7 @@ static char *name_of(const struct diff_file *file)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *stream = open_memstream(&text, &size);
+	FILE *stream = memory_stream_open(&text, &size);
 
 	if (!stream)
 		return NULL;

@@ -10,6 +10,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/git_output.h"
+#include "cli/base/memory_stream.h"
 #include "cli/base/message.h"
 #include "cli/session/scopes.h"
 #include "cli/undo/blame.h"
@@ -347,7 +348,7 @@ int git_note_write(FILE *file, const struct undo_session *session)
 		note.scope_count = count > 0 ? (size_t)count : 0;
 	}
 	note.sessions = json_object();
-	note.file = open_memstream(&text, &size); /* all of it, or nothing */
+	note.file = memory_stream_open(&text, &size); /* all of it, or nothing */
 	if (error == 0)
 		error = note.file && note.sessions ? read_repository(&note) : -ENOMEM;
 	if (error == 0)

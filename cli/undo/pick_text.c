@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/memory_stream.h"
+
 enum { TAB_COLUMNS = 8 };
 
 /* Where the lines begin.  Their ends become NUL, and so do no others: what is shown ends there. */
@@ -57,11 +59,11 @@ int pick_text_make(int (*write)(FILE *file, void *data), void *data, struct pick
 	size_t raw_bytes = 0, length = 0;
 
 	*ret_text = (struct pick_text){ .count = 0 };
-	FILE *file = open_memstream(&raw, &raw_bytes);
+	FILE *file = memory_stream_open(&raw, &raw_bytes);
 	int error = file ? write(file, data) : -ENOMEM;
 	if (file && fclose(file) != 0 && error == 0)
 		error = -ENOMEM;
-	file = error == 0 ? open_memstream(&ret_text->bytes, &length) : NULL;
+	file = error == 0 ? memory_stream_open(&ret_text->bytes, &length) : NULL;
 	if (error == 0)
 		error = file ? expand(raw, raw_bytes, file) : -ENOMEM;
 	if (file && fclose(file) != 0 && error == 0)

@@ -13,6 +13,7 @@
 
 #include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
+#include "cli/base/memory_stream.h"
 #include "cli/base/message.h"
 #include "cli/base/text.h"
 #include "cli/undo/undo_worktree.h"
@@ -253,7 +254,7 @@ int undo_report_digest(const struct undo_run *run, uint64_t *ret_digest)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *file = open_memstream(&text, &size);
+	FILE *file = memory_stream_open(&text, &size);
 
 	if (!file)
 		return -ENOMEM;
