@@ -171,6 +171,8 @@ int run_facts_read(const char *journal, struct run_facts *ret_facts)
 		else if (event.entry && event.op == JOURNAL_START && event.role == ROLE_AGENT)
 			add_agent(ret_facts->agents, &event);
 	}
+	if (error == 0)
+		error = events_error(events);
 	events_close(events);
 	return error;
 }

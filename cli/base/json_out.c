@@ -86,5 +86,5 @@ int json_out_line(struct json_out *out)
 {
 	(void)putc_unlocked('\n', out->file);
 	out->more = false;
-	return out->incomplete ? -ENOMEM : 0;
+	return out->incomplete || !text_json_is_whole() ? -ENOMEM : 0;
 }

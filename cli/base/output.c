@@ -11,6 +11,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
+#include "cli/base/text.h"
 
 enum {
 	BUFFER_BYTES = 1 << 20, /* more than one line can be */
@@ -158,6 +159,8 @@ int output_row(struct output *output)
 
 int output_finish(struct output *output)
 {
+	if (output->error == 0 && !text_json_is_whole())
+		output->error = -ENOMEM;
 	if (output->error < 0)
 		return output->error;
 	if (fflush(output->file) != 0)

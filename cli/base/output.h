@@ -44,8 +44,8 @@ int output_open(const char *path, enum output_way way, struct output *ret_output
 int output_row(struct output *output);
 
 /* output_finish(): writes what was not written yet, and puts the file in its place; it is on the
- * disk then.  Returns 0 or the errors of write(2), fsync(2), rename(2): what was there before is
- * unchanged, unless it was added to. */
+ * disk then.  Returns 0; -ENOMEM where a value of JSON lacked memory; the errors of write(2), fsync(2), rename(2): what was
+ * there before is unchanged, unless it was added to. */
 int output_finish(struct output *output);
 
 /* output_is_same(): are both paths one file that is there?  path: NULL: no. */

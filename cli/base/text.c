@@ -85,6 +85,17 @@ void text_json_watch(void)
 	json_set_alloc_funcs(allocate, free);
 }
 
+bool text_json_is_whole(void)
+{
+	return !lacked_memory;
+}
+
+json_t *text_json_lacks(void)
+{
+	lacked_memory = true;
+	return NULL;
+}
+
 json_t *text_json(const char *bytes)
 {
 	size_t capacity = strlen(bytes) * 4 + 1;

@@ -28,6 +28,11 @@ const char *text_time_ns(uint64_t realtime_ns, char *ret_text);
  * For main(), before the first value. */
 void text_json_watch(void);
 
+/* text_json_is_whole(): has no value lacked memory since text_json_watch()?  text_json_lacks(): one did, that jansson was
+ * not asked for.  Returns NULL. */
+bool text_json_is_whole(void);
+json_t *text_json_lacks(void);
+
 /* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid
  * UTF-8 becomes the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so
  * that the bytes can be recovered (docs/DESIGN.md, "Paths in JSON").  Returns a new reference;

@@ -14,6 +14,7 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/export/export.h"
 #include "cli/export/export_state.h"
@@ -232,6 +233,8 @@ static int failed(const struct work *work, int error)
 		message("%s", work->export.error);
 	else if (error == -ENOMEM)
 		message("out of memory");
+	else if (error == events_error(work->events))
+		message("the journal: %s", strerror(-error));
 	else if (work->format->kind == EXPORT_DATABASE)
 		message("%s: %s", output_path, strerror(-error));
 	else
@@ -298,6 +301,8 @@ static int export_events(struct work *work, const struct event_filter *filter)
 		if (!event_filter_match(filter, &event))
 			continue;
 		error = work->format->event(export, &event);
+		if (error == 0 && !text_json_is_whole())
+			error = -ENOMEM;
 		if (error == 0 && export->file)
 			error = output_row(&work->output);
 		work->exported++;
@@ -305,6 +310,8 @@ static int export_events(struct work *work, const struct event_filter *filter)
 	export->next = work->unsure ? work->unsure : events_position(work->events);
 	if (export->next < export->from)
 		export->next = export->from;
+	if (error == 0)
+		error = events_error(work->events);
 	if (error == 0 && work->format->finish)
 		error = work->format->finish(export);
 	return error;

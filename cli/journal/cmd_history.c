@@ -192,7 +192,7 @@ static int print_json(const struct printer *printer, const struct history_entry 
 	int error = json_dumpf(object, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
 	json_decref(object);
 	(void)fputs("\n", stdout);
-	return error < 0 && !ferror(stdout) ? -ENOMEM : 0;
+	return (error < 0 && !ferror(stdout)) || !text_json_is_whole() ? -ENOMEM : 0;
 }
 
 /* ---- the command ---- */
@@ -301,9 +301,9 @@ static int show(const char *path, uint64_t scope_id, uint64_t last, struct print
 	if (printer->contents >= 0)
 		(void)close(printer->contents);
 	events_close(events);
-	if (error == -ENOMEM)
-		message("out of memory");
-	return error < 0 ? EXIT_CODE_OUTPUT : printer->count > 0 ? EXIT_CODE_OK : EXIT_CODE_NOTHING;
+	return error < 0            ? journal_file_failed(path, error)
+	       : printer->count > 0 ? EXIT_CODE_OK
+				    : EXIT_CODE_NOTHING;
 }
 
 int cmd_history(int argc, char **argv)

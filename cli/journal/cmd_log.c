@@ -133,6 +133,14 @@ static void report_missing(const struct events *events)
 		message("%llu records could not be written", (unsigned long long)counts.lost);
 }
 
+/* Where it is not all, a message says so.  Returns an exit code. */
+static int check_whole(const struct events *events, const char *path, int code)
+{
+	int error = events_error(events);
+
+	return error < 0 ? journal_file_failed(path, error) : code;
+}
+
 static int show(const char *path, struct event_filter *filter, uint64_t count)
 {
 	struct events *events;
@@ -158,6 +166,7 @@ static int show(const char *path, struct event_filter *filter, uint64_t count)
 	filter->workspace = events_workspace(events);
 	int code = print(events, filter, skipped);
 	report_missing(events);
+	code = check_whole(events, path, code);
 	events_close(events);
 	return code;
 }

@@ -123,6 +123,8 @@ void event_vforked_enter(struct event_places *places, const struct event *event)
 	}
 	free(child->directory);
 	child->directory = event->resolved ? strdup(event->resolved) : NULL;
+	if (event->resolved && !child->directory)
+		places->processes->lacked_memory = true;
 }
 
 const char *event_vforked_directory(struct event_places *places,

@@ -115,7 +115,7 @@ struct event_process *event_process_add(struct event_processes *processes,
 	struct event_process *process = calloc(1, sizeof(*process));
 
 	if (!process) {
-		processes->unremembered++;
+		processes->lacked_memory = true;
 		return NULL;
 	}
 	if (processes->count >= EVENT_PROCESSES_MAX)

@@ -42,8 +42,8 @@ struct event_processes {
 	struct event_process newest; /* ring: newest.older is the newest, newest.newer the oldest */
 	struct event_process ended;  /* likewise of those that ended, by themselves */
 	size_t count, ended_count;
-	uint64_t unremembered; /* how often there was no memory for one */
-	bool epoch_ended;      /* one did, or may have, at some time */
+	bool lacked_memory; /* for one of them */
+	bool epoch_ended;   /* one did, or may have, at some time */
 };
 
 /* event_processes_init(): none yet.  processes: all zero.  event_processes_free(): drops all,

@@ -434,9 +434,15 @@ struct events_counts events_counts(const struct events *events)
 {
 	struct events_counts counts = events->counts;
 	counts.processes = events->processes.count;
-	counts.unremembered = events->processes.unremembered;
 	counts.lost = __atomic_load_n(&events->journal.head.header->lost, __ATOMIC_RELAXED);
 	return counts;
+}
+
+int events_error(const struct events *events)
+{
+	return events->journal.error < 0         ? events->journal.error
+	       : events->processes.lacked_memory ? -ENOMEM
+						 : 0;
 }
 
 void events_close(struct events *events)

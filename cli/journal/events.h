@@ -87,7 +87,6 @@ struct events_counts {
 	uint64_t damaged;   /* given as EVENT_DAMAGED */
 	uint64_t lost;      /* could not be written, says the journal */
 	uint64_t processes; /* that are remembered now; for tests */
-	uint64_t unremembered; /* there was no memory for a process: what its records have of it is missing */
 };
 
 struct events;
@@ -132,6 +131,10 @@ const struct journal_header *events_header(const struct events *events);
 const char *events_workspace(const struct events *events);
 
 struct events_counts events_counts(const struct events *events);
+
+/* events_error(): what was read by now lacks something: an event, or something of one.  For a reader that has come to the
+ * end: its result is not whole.  Returns 0; -ENOMEM; errors of pread(2). */
+int events_error(const struct events *events);
 
 /* events_close(): accepts NULL. */
 void events_close(struct events *events);

@@ -586,7 +586,7 @@ int history_each(struct events *events, uint64_t scope_id,
 	}
 	while (history->count)
 		emit_first(history);
-	int result = history->result;
+	int result = history->result ? history->result : events_error(events);
 	free(history);
 	return result;
 }

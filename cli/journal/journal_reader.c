@@ -32,7 +32,7 @@ uint64_t journal_reader_end_unit(const struct journal_reader *reader)
 }
 
 /* Reads from a record's place on.  Returns how many bytes there are. */
-static size_t read_at(const struct journal_reader *reader, uint64_t number, unsigned char *bytes,
+static size_t read_at(struct journal_reader *reader, uint64_t number, unsigned char *bytes,
 		      size_t capacity)
 {
 	size_t got = 0;
@@ -40,16 +40,19 @@ static size_t read_at(const struct journal_reader *reader, uint64_t number, unsi
 	while (got < capacity) {
 		ssize_t more = pread(reader->fd, bytes + got, capacity - got,
 				     (off_t)(number * JOURNAL_UNIT_BYTES + got));
-		if (more <= 0 && !(more < 0 && errno == EINTR))
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more < 0 && reader->error == 0)
+			reader->error = -errno;
+		if (more <= 0)
 			break;
-		got += more > 0 ? (size_t)more : 0;
+		got += (size_t)more;
 	}
 	return got;
 }
 
 /* Fills a part from a record on. */
-static void load(const struct journal_reader *reader, struct journal_reader_piece *part,
-		 uint64_t number)
+static void load(struct journal_reader *reader, struct journal_reader_piece *part, uint64_t number)
 {
 	unsigned index = (unsigned)(part - reader->pieces);
 	bool is_ahead = part == &reader->ahead;
@@ -99,7 +102,7 @@ static struct journal_reader_piece *part_of(struct journal_reader *reader, uint6
 
 /* Reads a part again, from a record on, if what it holds of that is not what the file holds now, or
  * not all of it.  Returns whether it did. */
-static bool refresh(const struct journal_reader *reader, struct journal_reader_piece *part,
+static bool refresh(struct journal_reader *reader, struct journal_reader_piece *part,
 		    uint64_t number)
 {
 	unsigned char bytes[JOURNAL_RECORD_UNITS_MAX * JOURNAL_UNIT_BYTES];

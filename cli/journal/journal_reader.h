@@ -39,6 +39,7 @@ struct journal_reader {
 	int fd;
 	struct journal_reader_piece ahead, pieces[JOURNAL_READER_PIECES];
 	unsigned oldest; /* piece */
+	int error; /* of the first read that failed: what was found since may lack something */
 	/* The first word of a record is loaded by one atomic instruction, which faults where its
 	 * address is not aligned (aarch64). */
 	alignas(uint64_t) unsigned char ahead_bytes[JOURNAL_READER_AHEAD_UNITS * JOURNAL_UNIT_BYTES];

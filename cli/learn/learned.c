@@ -460,6 +460,8 @@ int learned_read(struct learned *learned, const char *journal)
 		else if (found == EVENTS_EVENT)
 			error = note_event(learned, &event);
 	}
+	if (error == 0)
+		error = events_error(events);
 	if (error == 0) {
 		const struct events_counts counts = events_counts(events);
 		learned->missing += counts.undone + counts.damaged + counts.lost;

@@ -105,6 +105,12 @@ int transcript_journal(struct transcript *transcript)
 		else if (event.op != EVENT_DAMAGED)
 			error = report(&reader, &event);
 	}
+	int unread = events_error(reader.events);
+	if (error == 0 && unread < 0) {
+		(void)snprintf(result->error, sizeof(result->error), "%s",
+			       journal_file_explain(unread));
+		error = unread;
+	}
 	struct events_counts counts = events_counts(reader.events);
 	result->damaged = counts.damaged;
 	if (error == 0 && counts.damaged)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/memory_stream.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
@@ -161,7 +162,7 @@ static int write_form(const struct wish *wish, const struct report *report, enum
 static int render(const struct wish *wish, const struct report *report, enum format format,
 		  char **ret_text, size_t *ret_length)
 {
-	FILE *file = open_memstream(ret_text, ret_length);
+	FILE *file = memory_stream_open(ret_text, ret_length);
 	int error = file ? write_form(wish, report, format, file) : -ENOMEM;
 
 	if (file && fclose(file) != 0)
@@ -237,6 +238,32 @@ static int add_to_summary(const struct wish *wish, const struct report *report)
 	return code;
 }
 
+/* What is missing, on stderr.  Returns an exit code. */
+static int print_missing(const struct report *report)
+{
+	const struct story *story = &report->story;
+	char number[TEXT_NUMBER_BYTES];
+	int code = EXIT_CODE_OK;
+
+	if (report->verify_error < 0) {
+		message("the seal could not be checked: %s",
+			journal_file_explain(report->verify_error));
+		code = EXIT_CODE_PARTLY;
+	}
+	if (report->story_error < 0) {
+		message("what the steps changed could not be read: %s",
+			journal_file_explain(report->story_error));
+		code = EXIT_CODE_PARTLY;
+	}
+	if (story->unread) {
+		message("what %s changed file%s held could not be read: %s",
+			text_number(story->unread, number), text_plural(story->unread),
+			strerror(-story->unread_error));
+		code = EXIT_CODE_PARTLY;
+	}
+	return code;
+}
+
 static int print_report(const struct wish *wish, const struct segment *segment)
 {
 	struct report report;
@@ -251,6 +278,8 @@ static int print_report(const struct wish *wish, const struct segment *segment)
 		code = add_to_summary(wish, &report);
 	if (code == EXIT_CODE_OK && wish->prints)
 		code = print(wish, &report);
+	if (code == EXIT_CODE_OK)
+		code = print_missing(&report);
 	report_free(&report);
 	return code;
 }
@@ -275,6 +304,10 @@ static int report(const struct config *config, struct wish *wish)
 		error = session_open(config, name, &session);
 	else if (session_find(config, NULL, &session) == EXIT_CODE_OK)
 		error = 0;
+	if (error < 0 && name[0] && !journal_file_outlives(error)) {
+		message("session %s: %s", name, journal_file_explain(error));
+		return EXIT_CODE_BAD_SESSION;
+	}
 	code = print_report(wish, error == 0 ? &session.segment : NULL);
 	if (error == 0)
 		session_close(&session);

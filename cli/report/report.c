@@ -394,6 +394,8 @@ static int read_journal(struct report_gather *gather, const char *path)
 	if (error == 0)
 		error = read_events(gather, events, path,
 				    gather->report->workspace ? undo_of(path, undo) : NULL);
+	if (error == 0)
+		error = events_error(events);
 	struct events_counts counts = events_counts(events);
 	gather->report->end = events_position(events);
 	add_up(gather->report, &counts);
@@ -425,6 +427,7 @@ static int add_story(struct report *report, const char *journal)
 		return 0;
 	int error = story_make(&report->steps, undo_of(journal, undo), report->workspace, NULL, 0,
 			       &report->story);
+	report->story_error = error == -ENOMEM ? 0 : error;
 	/* Records of another user are not believed; the rest of the report is. */
 	return error == -ENOMEM ? error : 0;
 }

@@ -250,6 +250,7 @@ struct report {
 	/* From the undo records beside the journal; without any no step has files. */
 	struct steps steps;
 	struct story story;
+	int story_error; /* why the records could not be read: then no step has files; 0: they were */
 
 	/* With a segment. */
 	uint64_t counters[COUNTER_COUNT];

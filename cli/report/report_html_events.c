@@ -356,7 +356,7 @@ int packed_write(FILE *file, const struct report *report, const char *path, uint
 		write_events(packer, events, report->end,
 			     events_max < PACKED_EVENTS_MAX ? events_max : PACKED_EVENTS_MAX);
 		*ret_counts = packer->counts;
-		error = 0;
+		error = events_error(events);
 	}
 	for (int i = 0; i < 2; i++)
 		if (packer->text_file[i])

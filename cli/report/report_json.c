@@ -19,7 +19,9 @@
 
 static void set(json_t *object, const char *name, json_t *value)
 {
-	(void)json_object_set_new_nocheck(object, name, value ? value : json_null());
+	if (!value)
+		value = text_json_lacks();
+	(void)json_object_set_new_nocheck(object, name, value);
 }
 
 static void set_count(json_t *object, const char *name, uint64_t number)
@@ -428,7 +430,10 @@ static json_t *of_changes(const struct report *report, size_t top)
 	json_t *object = json_object(), *rows = json_array();
 	size_t room = top < report->file_count ? top : report->file_count;
 	const struct report_file **files = calloc(room + 1, sizeof(const struct report_file *));
-	int64_t count = files ? report_changed_files(report, room, files) : 0;
+	int64_t count = files ? report_changed_files(report, room, files) : -ENOMEM;
+
+	if (count < 0)
+		(void)text_json_lacks();
 
 	for (int64_t i = 0; i < count && i < (int64_t)room; i++) {
 		json_t *row = json_object();

@@ -136,8 +136,10 @@ struct report_file *report_file_of(struct report_gather *gather, const char *pat
 	char *copy = NULL;
 	if (length < gather->limits->file_bytes - gather->file_bytes &&
 	    make_room(gather, &gather->files, &report->files, report->file_count,
-		      gather->limits->files, sizeof(*report->files)))
+		      gather->limits->files, sizeof(*report->files))) {
 		copy = strdup(path);
+		gather->no_memory = gather->no_memory || !copy;
+	}
 	if (!copy) {
 		report->files_left_out++;
 		return NULL;
@@ -206,12 +208,14 @@ static uint32_t program_index(struct report_gather *gather, const char *path)
 		index = gather->programs.keys[index].next;
 	if (index != REPORT_NONE || !path)
 		return index;
-	char *copy = NULL;
-	if (make_room(gather, &gather->programs, &report->programs, report->program_count,
-		      gather->limits->programs, sizeof(*report->programs)))
-		copy = strdup(path);
-	if (!copy)
+	if (!make_room(gather, &gather->programs, &report->programs, report->program_count,
+		       gather->limits->programs, sizeof(*report->programs)))
 		return REPORT_NONE;
+	char *copy = strdup(path);
+	if (!copy) {
+		gather->no_memory = true;
+		return REPORT_NONE;
+	}
 	report->programs[report->program_count] = (struct report_program){ .path = copy };
 	link_row(&gather->programs, key, report->program_count);
 	return (uint32_t)report->program_count++;

@@ -52,6 +52,11 @@ bool journal_file_closed(const struct config *config, char *ret_name)
 	return false;
 }
 
+bool journal_file_outlives(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -EBADMSG || error == -EPROTO;
+}
+
 int journal_file_find(const struct config *config, const char *name, const char *file,
 		      char *ret_path, size_t capacity)
 {
@@ -73,8 +78,7 @@ int journal_file_find(const struct config *config, const char *name, const char 
 		if (error == 0)
 			session_close(&session);
 		/* gone with the last boot, or of no use; not one that is refused */
-		else if ((error == -ENOENT || error == -ENOTDIR || error == -EBADMSG ||
-			  error == -EPROTO) &&
+		else if (journal_file_outlives(error) &&
 			 path_of_name(config, wanted, ret_path, capacity))
 			return check(ret_path);
 	}

@@ -26,6 +26,10 @@ int journal_file_find(const struct config *config, const char *name, const char 
  * there is one. */
 bool journal_file_closed(const struct config *config, char *ret_name);
 
+/* journal_file_outlives(): is a session that session_open() refused with that error gone, or of no use?  Then its journal
+ * stands alone. */
+bool journal_file_outlives(int error);
+
 /* journal_file_failed(): says on stderr why a journal could not be opened, and returns an exit
  * code: EXIT_CODE_NOTHING when there is no such file; EXIT_CODE_OUTPUT without memory;
  * EXIT_CODE_BAD_SESSION. */

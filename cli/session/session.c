@@ -168,6 +168,8 @@ static int open_named(const struct config *config, const char *name, enum sessio
 		error = open_in(path, use, ret_session);
 	if (error != -ENOENT && error != -ENOTDIR && error != -EACCES)
 		return error;
+	if (error == -EACCES && access(directory, X_OK) == 0)
+		return error; /* it is there, and refused */
 	/* the runtime directory had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR
 	 * after su) */
 	error = session_state_dir(config, directory, sizeof(directory));

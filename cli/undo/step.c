@@ -518,8 +518,8 @@ static int read_events(const char *journal, const char *undo, struct steps *step
 		else
 			steps_add(steps, &event);
 	error = steps_finish(steps, events, journal, undo);
-	if (error == 0 && events_counts(events).unremembered)
-		error = -ENOMEM;
+	if (error == 0)
+		error = events_error(events);
 	events_close(events);
 	return error;
 }

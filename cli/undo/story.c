@@ -71,8 +71,17 @@ static int add_lost(struct story_step *step, const char *path, const char *why)
 	return 0;
 }
 
+/* That it was never kept is no fault. */
+static void count_unread(struct story *story, int error)
+{
+	if (error == -ENODATA || error == -EFBIG)
+		return;
+	if (story->unread++ == 0)
+		story->unread_error = error;
+}
+
 static int add_changed(const struct tree_records *records, const struct diff_file *file,
-		       struct story_step *step)
+		       struct story *story, struct story_step *step)
 {
 	bool is_renamed = strcmp(file->old_path, file->new_path) != 0;
 	struct diff_pair pair;
@@ -91,6 +100,8 @@ static int add_changed(const struct tree_records *records, const struct diff_fil
 					  file->new_path, is_renamed ? file->old_path : NULL);
 	if (row && !is_known && !(row->note = strdup(strerror(-error))))
 		row = NULL;
+	if (!is_known)
+		count_unread(story, error);
 	if (row && is_known) {
 		row->is_binary = pair.pair.is_binary;
 		row->has_lines = !row->is_binary;
@@ -174,7 +185,7 @@ static int add_omitted(struct story_step *step, size_t sorted, const struct diff
 static int add_set(const struct tree_records *records, const struct step *of, struct diff_set *set,
 		   void *data)
 {
-	const struct story *story = data;
+	struct story *story = data;
 	struct story_step *step = &story->steps[of->number - 1];
 	int error = 0;
 
@@ -186,7 +197,7 @@ static int add_set(const struct tree_records *records, const struct step *of, st
 				       patch_mode(file->new->mode) &&
 			       strcmp(file->old_path, file->new_path) == 0;
 		if (!is_same)
-			error = add_changed(records, file, step);
+			error = add_changed(records, file, story, step);
 	}
 	size_t sorted = step->count;
 	if (sorted)

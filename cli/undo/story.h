@@ -53,6 +53,8 @@ struct story {
 	uint64_t lost_records; /* the journal had no room for them: steps may be missing */
 	uint64_t without_step; /* paths that were changed, and no step is known for it */
 	uint64_t unrecorded;   /* undo_session_unrecorded() */
+	uint64_t unread;       /* changes of which a content is kept, and could not be read */
+	int unread_error;      /* why the first of these could not */
 };
 
 /* story_make(): reads the records of a session, and every content that changed.
