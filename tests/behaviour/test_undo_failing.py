@@ -9,7 +9,7 @@ import re
 import unittest
 
 from failing_case import PATIENCE_S, FailingCase, can_fail
-from failing_functions import FUNCTIONS, MEMORY, run_failing
+from failing_functions import FUNCTIONS, MEMORY, run_failing, sites_of
 from harness import LONG, SEEN
 from undo_case import Undone
 from undoing import difference
