@@ -71,7 +71,8 @@ static bool is_by_descriptor(const struct trapped *trapped)
 {
 	const struct system_call *form = trapped->form;
 
-	return form->path == NO_PLACE || !trapped_argument(trapped, form->path);
+	return form->path == NO_PLACE ||
+	       (form->directory != NO_PLACE && !trapped_argument(trapped, form->path));
 }
 
 /* Reads what the call is about.  False: the kernel will find it wrong, or it is no file. */

@@ -25,7 +25,7 @@ struct name {
 	char normal[SEGMENT_PATH_BYTES];
 };
 
-/* trapped_argument(), trapped_directory(): an argument of the call; NO_PLACE: AT_FDCWD. */
+/* trapped_argument(), trapped_directory(): an argument of the call.  place: of the directory NO_PLACE, too: AT_FDCWD. */
 static inline uint64_t trapped_argument(const struct trapped *trapped, int place)
 {
 	return trapped->exchange->call->data.args[place];

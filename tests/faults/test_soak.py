@@ -131,8 +131,13 @@ class Soak(unittest.TestCase):
             run.wait(PATIENCE_S)
         wait_until(lambda: not self.session.helpers(), PATIENCE_S)
 
+    def patience_s(self):
+        """An export has several times the bytes of its journal, and all agents work meanwhile."""
+        journal = self.state / "journal"
+        return PATIENCE_S + (journal.stat().st_size >> 18 if journal.exists() else 0)
+
     def seen(self, *words):
-        done = subprocess.run([SEEN, *words], cwd=self.session.workspace, env=self.session.environment, input=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+        done = subprocess.run([SEEN, *words], cwd=self.session.workspace, env=self.session.environment, input=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=self.patience_s(), check=False)
         self.assertTrue(0 <= done.returncode < 125 and done.returncode != 2, (words, done))
         self.counts[words[0]] += 1
         return done
