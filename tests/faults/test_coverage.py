@@ -23,7 +23,10 @@ LIST = SOURCE / "tests" / "faults" / "unreached.txt"
 LONG = bool(os.environ.get("SEEN_LONG"))
 PRODUCT = r"(config|tracker|shim|cli)/"
 # A room of whose branches each is reached by these unit tests, or listed.
-ROOMS = {"tracker/guard/": ("guard", "guard_knowledge", "guard_names", "protected", "rule", "rule_sets", "unreported"),
+ROOMS = {"tracker/answer/": ("decision", "decision_delivery", "decision_diff", "decision_pending", "decision_reported", "delivery", "inject", "inject_failing",
+                             "instruction", "limits", "line_range", "line_range_order", "notice", "other_way", "proof", "remembered", "request", "tracker",
+                             "tracker_state"),
+         "tracker/guard/": ("guard", "guard_knowledge", "guard_names", "protected", "rule", "rule_sets", "unreported"),
          "shim/call/": ("call", "encode", "supervise")}
 TARGETS = ("seen_tracker_pic.dir", "seen_supervise.dir")  # of the objects that those tests link
 LISTED = tuple(ROOMS)  # by all tests

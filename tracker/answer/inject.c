@@ -43,8 +43,6 @@ static int add(struct making *making, const void *bytes, size_t size_bytes)
 {
 	uint64_t end = making->bytes + size_bytes;
 
-	if (!size_bytes)
-		return 0;
 	/* A process may not make files larger than its limit, in memory neither; beyond, a signal
 	 * ends it. */
 	if (!sys_may_be_this_large(end))
@@ -54,7 +52,7 @@ static int add(struct making *making, const void *bytes, size_t size_bytes)
 	if (error < 0)
 		return error;
 	long address = sys_mmap(end, PROT_READ | PROT_WRITE, MAP_SHARED, making->fd);
-	if (address < 0 && address >= -4095)
+	if (address < 0)
 		return (int)address;
 	memcpy((char *)address + making->bytes, bytes, size_bytes);
 	(void)sys_munmap((void *)address, end);

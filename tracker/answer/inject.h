@@ -53,7 +53,7 @@ struct inject_rest {
 	const struct stat *stat;       /* of it */
 	int fd;                        /* of it, or of what is given in its place; read by pread */
 	uint64_t bytes;                /* that are given */
-	const char *notice;            /* what these are, in place of fd's; NULL */
+	const char *notice;            /* what these are, in place of fd's, not empty; NULL */
 	const struct version *version; /* that fd's must have; NULL: whatever it is */
 };
 

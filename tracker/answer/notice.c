@@ -85,13 +85,13 @@ static void append_excerpt(struct text *text, const struct render *render)
 			size_t length = excerpt_bytes(piece + at, end - at, 1, NULL);
 			memcpy(one, piece + at, length);
 			one[length] = '\0';
-			int bytes = path_escape(one, escaped, sizeof(escaped));
-			if (bytes < 0 || (size_t)bytes > room) {
+			size_t bytes = (size_t)path_escape(one, escaped, sizeof(escaped));
+			if (bytes > room) { /* as an error is */
 				left = 0;
 				break;
 			}
-			append(text, escaped, (size_t)bytes);
-			room -= (size_t)bytes;
+			append(text, escaped, bytes);
+			room -= bytes;
 			at += length;
 			left--;
 		}

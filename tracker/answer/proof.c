@@ -43,7 +43,7 @@ static bool belongs(const struct walk *walk, uint64_t scope_id, uint64_t session
 {
 	const struct segment_header *header = walk->segment->header;
 
-	return scope_id && (!walk->scope_id || scope_id == walk->scope_id) && epoch &&
+	return (!walk->scope_id || scope_id == walk->scope_id) && epoch &&
 	       session_epoch == __atomic_load_n(&header->epoch, __ATOMIC_ACQUIRE) &&
 	       epoch == scope_epoch(walk->segment, scope_id);
 }

@@ -146,6 +146,20 @@ Test(decision_diff, asked_again_at_once_it_is_whole)
 	ASSERT_NOTICE("f");
 }
 
+/* By a name that was never asked for: the diff was made against what the file's other name gave. */
+Test(decision_diff, asked_again_by_another_name)
+{
+	ASSERT_NEW("f");
+	must(link(world_path(&world, "f"), world_path(&world, "g")) == 0);
+	world_fill(&world, "f", SIZE, 2);
+	struct request request = next_request();
+	struct viewed_file view;
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_DIFF);
+	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
+	(void)close(view.fd); /* its viewer was killed */
+	ASSERT_CAT("g", DECISION_CONTENT, REASON_ASKED_AGAIN);
+}
+
 Test(decision_diff, asked_again_later_it_is_known)
 {
 	ASSERT_NEW("f");

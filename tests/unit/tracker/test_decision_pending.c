@@ -332,6 +332,16 @@ Test(decision, in_process_reads_since_their_agents_forgot)
 	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
 }
 
+/* What its agent's commands were given is no forgetting. */
+Test(decision, in_process_reads_beside_commands)
+{
+	struct request own = own_of(5, scope);
+
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	ASSERT_NEW("f");
+	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+}
+
 Test(decision, in_process_reads_beyond_the_window)
 {
 	struct request own = own_of(5, 0);

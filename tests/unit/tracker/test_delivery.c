@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
+#include "tracker/answer/proof.h"
 
 static struct world world;
 static uint64_t scope, command;
@@ -356,4 +357,30 @@ Test(delivery, a_clock_of_another_time)
 	struct delivery_slot slot;
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &slot), 0);
 	cr_assert_eq(slot.time_ns, 12345);
+}
+
+/* What a damaged segment has in a proof's place proves nothing, and denies nothing. */
+Test(delivery, of_a_damaged_proof)
+{
+	struct moment moment = given();
+
+	must(proof_command(&world.segment, command, (enum proof)7) == 0);
+	cr_assert_eq(command_grade(&world.segment, &moment, &moment, BYTES(24000)), GRADE_MEASURED);
+}
+
+/* The least of both. */
+Test(delivery, limits_that_are_assumed)
+{
+	const struct output_limits all = limits_assumed(NULL);
+	struct output_limits limits = all;
+
+	limits.line_bytes--;
+	cr_assert_eq(limits_assumed(&limits).line_bytes, all.line_bytes - 1);
+	limits.line_bytes += 2;
+	limits.bytes--;
+	limits.lines--;
+	limits = limits_assumed(&limits);
+	cr_assert_eq(limits.line_bytes, all.line_bytes);
+	cr_assert_eq(limits.bytes, all.bytes - 1);
+	cr_assert_eq(limits.lines, all.lines - 1);
 }

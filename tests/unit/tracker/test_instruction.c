@@ -1,7 +1,7 @@
 /* instruction.h: which files apply to a path, in which order, and what a scope was given of them. */
 #include <criterion/criterion.h>
 
-#include "support.h"
+#include "failing_calls.h"
 #include "tracker/answer/instruction.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
@@ -485,4 +485,96 @@ Test(instruction, whose)
 	cr_assert_eq(instruction_record(&world.segment, &moment, 1, 2, &VERSION), -ENOENT);
 	cr_assert(!GIVEN(moment, 1, 2, VERSION));
 #undef GIVEN
+}
+
+/* Whatever the last character takes. */
+Test(instruction, headers_as_long_as_they_are)
+{
+	static const char *const NAMES[] = { "AGENTS.md", "AGENTS.md\x01", "AGENTS.md\n" };
+	char text[200], cut[200];
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		const char *path = world_path(&world, NAMES[i]);
+		int length = instruction_header(&world.segment, path, text, sizeof(text));
+		cr_assert_gt(length, 0);
+		for (size_t capacity = 0; capacity < sizeof(cut); capacity++) {
+			int got = instruction_header(&world.segment, path, cut, capacity);
+			cr_assert(got == -ENAMETOOLONG
+					  ? capacity < (size_t)length + 5
+					  : capacity > (size_t)length && strcmp(cut, text) == 0);
+		}
+	}
+}
+
+/* Where a slot has another file's name for this one's: as two whose hashes are the same. */
+Test(instruction, of_another_file_with_the_same_hash)
+{
+	struct moment moment = now();
+	struct instruction_slot *slot = NULL, copy;
+
+	must(instruction_record(&world.segment, &moment, 5, 6, &VERSION) == 0);
+	for (uint64_t i = 0; i < world.segment.capacity[TABLE_INSTRUCTIONS]; i++)
+		if (((struct instruction_slot *)segment_slot(&world.segment, TABLE_INSTRUCTIONS, i))
+			    ->ino == 6)
+			slot = segment_slot(&world.segment, TABLE_INSTRUCTIONS, i);
+	cr_assert_not_null(slot);
+	for (int i = 0; i < 4; i++) {
+		cr_assert(instruction_is_given(&world.segment, &moment, 5, 6, &VERSION,
+					       BYTES(LIMIT)));
+		must(slot_acquire(slot, &copy, sizeof(copy)));
+		struct instruction_slot other = copy;
+		other.dev += i == 0;
+		other.ino += i == 1;
+		other.version = i == 2 ? OTHER : VERSION;
+		other.command_id = i == 3 ? 0 : other.command_id;
+		slot_commit(slot, &other, sizeof(other));
+		cr_assert_not(instruction_is_given(&world.segment, &moment, 5, 6, &VERSION,
+						   BYTES(LIMIT)));
+		must(slot_acquire(slot, &other, sizeof(other)));
+		copy.head = other.head;
+		slot_commit(slot, &copy, sizeof(copy));
+	}
+}
+
+static int open_refused(void *data)
+{
+	struct stat stat;
+
+	refuse_calls(*(const int *)data, EIO);
+	return -instruction_open(&world.segment, world_path(&world, "AGENTS.md"), &stat);
+}
+
+/* Where the kernel does not say what was opened, it is not read. */
+Test(instruction, that_cannot_be_asked_about)
+{
+	static const int CALLS[] = { SYS_fstat, SYS_readlink, SYS_readlinkat };
+
+	world_fill(&world, "AGENTS.md", 100, 1);
+	cr_assert_eq(in_child(open_refused, (void *)(uintptr_t)&CALLS[0]), EINVAL);
+	cr_assert(in_child(open_refused, (void *)(uintptr_t)&CALLS[1]) == EXDEV ||
+		  in_child(open_refused, (void *)(uintptr_t)&CALLS[2]) == EXDEV);
+}
+
+static void damage(uint64_t dev, uint64_t ino)
+{
+	for (uint64_t i = 0; i < world.segment.capacity[TABLE_INSTRUCTIONS]; i++) {
+		struct instruction_slot *slot = segment_slot(&world.segment, TABLE_INSTRUCTIONS, i);
+		slot->head.check ^= slot->scope_id && slot->dev == dev && slot->ino == ino;
+	}
+}
+
+/* What is damaged was given to no model: there is nothing to be forgotten, and what has its place is left alone. */
+Test(instruction, invalidated_where_it_is_damaged)
+{
+	static const uint64_t FILES[][2] = { { 5, 6 }, { 0, 6 }, { 0, 0 } };
+	struct moment moment = now();
+
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t dev = FILES[i][0], ino = FILES[i][1];
+		must(instruction_record(&world.segment, &moment, dev, ino, &VERSION) == 0);
+		damage(dev, ino);
+		cr_assert_eq(instruction_forget(&world.segment, scope, dev, ino), 0);
+		damage(dev, ino); /* it is as it was */
+		cr_assert_eq(instruction_forget(&world.segment, scope, dev, ino), 1);
+	}
 }

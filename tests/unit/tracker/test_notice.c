@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "support.h"
+#include "failing_calls.h"
 
 static const struct content CONTENT = {
 	.version = { .low = 1, .high = 0x0123456789abcdef, .size_bytes = 1234 },
@@ -281,6 +281,18 @@ Test(notice, as_a_file_beyond_the_limit)
 	cr_assert_eq(in_child(limited, NULL), 0);
 }
 
+static int without_writes(void *data)
+{
+	(void)data;
+	refuse_calls(SYS_write, ENOSPC);
+	return -notice_file("a notice\n", 9);
+}
+
+Test(notice, as_a_file_without_room)
+{
+	cr_assert_eq(in_child(without_writes, NULL), EIO);
+}
+
 /* A word stands bare where a shell takes each of its bytes for what it is. */
 Test(notice, words_of_a_command)
 {
@@ -350,6 +362,12 @@ Test(notice, excerpts_that_do_not_fit)
 	must(close(fd) == 0 && pipe(pipes) == 0);
 	cr_assert_gt(notice_render(&world.segment, "f", &CONTENT, pipes[0], text, sizeof(text)), 0);
 	cr_assert(strncmp(text, "... [truncated] seen-", 21) == 0, "%s", text);
+	/* cut meanwhile, in its first character */
+	write_path(world_path(&world, "f"), "\xe2", 1);
+	fd = open(world_path(&world, "f"), O_RDONLY | O_CLOEXEC);
+	cr_assert_gt(notice_render(&world.segment, "f", &CONTENT, fd, text, sizeof(text)), 0);
+	cr_assert(strncmp(text, "\\xe2... [truncated] seen-", 25) == 0, "%s", text);
+	(void)close(fd);
 	world_close(&world);
 }
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
+#include "tracker/answer/line_range.h"
 #include "tracker/answer/other_way.h"
 #include "tracker/sys/sys.h"
 
@@ -55,4 +56,19 @@ Test(other_way, the_read_tool_beside_commands)
 	must(delivery_record(&world.segment, KEY, &SECOND, &moment) == 0);
 	cr_assert(other_way_gave_other(&world.segment, &request, KEY, &FIRST, 0));
 	cr_assert_not(other_way_gave_other(&world.segment, &request, KEY, &SECOND, 0));
+}
+
+/* Lines that a command printed, since. */
+Test(other_way, the_read_tool_beside_lines)
+{
+	struct request request = { .is_in_process = true, .agent_scope_id = agent };
+	struct moment moment = moment_now(&world.segment, agent,
+					  scope_request(&world.segment, agent), 0,
+					  world_command(&world));
+
+	must(line_range_record(&world.segment, KEY, &SECOND, 9, &(struct span){ 1, 2 }, 1,
+			       &moment) == 0);
+	cr_assert(other_way_gave_other(&world.segment, &request, KEY, &FIRST, 0));
+	cr_assert_not(other_way_gave_other(&world.segment, &request, KEY, &SECOND, 0));
+	cr_assert_not(other_way_gave_other(&world.segment, &request, KEY, &FIRST, moment.time_ns));
 }

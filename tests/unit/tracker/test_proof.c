@@ -313,3 +313,79 @@ Test(proof, each_delivery)
 	cr_assert_eq(proof_each_delivery(&world.segment, 0, see, &seen), 0);
 	cr_assert_eq(seen.count, 0, "of an epoch that is over");
 }
+
+static unsigned count_of(uint64_t scope_id)
+{
+	struct seen seen = { .count = 0 };
+
+	cr_assert_eq(proof_each_delivery(&world.segment, scope_id, see, &seen), 0);
+	return seen.count;
+}
+
+/* Neither what was forgotten, nor what no command gave or one that is on no record any more, nor of a session's epoch that is over. */
+Test(proof, what_is_no_delivery)
+{
+	const struct span SPANS[] = { { 3, 9 }, { 12, 15 } };
+	struct moment moment = moment_now(&world.segment, scope, 2, 0, command);
+	struct inputs inputs = { .size_bytes = 0 };
+	struct seen seen = { .count = 0 };
+	struct delivery_slot *slot;
+
+	must(line_range_record(&world.segment, KEY, &VERSION, 20, SPANS, 2, &moment) == 0);
+	cr_assert_eq(count_of(scope), 2);
+	seen.stop = 3; /* behind the first of two */
+	cr_assert_eq(proof_each_delivery(&world.segment, 0, see, &seen), 3);
+	cr_assert_eq(seen.count, 1);
+	cr_assert_str_eq(seen.path, "", "its file is on no record");
+	(void)line_range_forget(&world.segment, scope, KEY);
+	cr_assert_eq(count_of(scope), 0);
+
+	must(remembered_record(&world.segment, &VERSION, &inputs, 1234, &moment) == 0);
+	cr_assert_eq(count_of(scope), 1);
+	(void)remembered_forget(&world.segment, scope);
+	cr_assert_eq(count_of(scope), 0);
+
+	moment.command_id = command + 1; /* there was none */
+	must(delivery_record(&world.segment, KEY, &VERSION, &moment) == 0);
+	cr_assert_eq(count_of(scope), 0);
+	moment.command_id = command;
+	must(delivery_record(&world.segment, KEY, &VERSION, &moment) == 0);
+	cr_assert_eq(count_of(scope), 1);
+	(void)tracker_forget_all(&world.segment, 0);
+	cr_assert_eq(count_of(scope), 0);
+
+	moment = moment_now(&world.segment, scope, 2, 0, command);
+	must(delivery_record(&world.segment, KEY, &VERSION, &moment) == 0);
+	cr_assert_eq(count_of(scope), 1);
+	moment.scope_epoch = 0; /* as of a scope with sub-agents */
+	must(delivery_record(&world.segment, KEY, &VERSION, &moment) == 0);
+	cr_assert_eq(count_of(scope), 0);
+	moment.scope_epoch = scope_epoch(&world.segment, scope);
+	must(delivery_record(&world.segment, KEY, &VERSION, &moment) == 0);
+	for (uint64_t i = 0; i < world.segment.capacity[TABLE_DELIVERIES]; i++) {
+		slot = segment_slot(&world.segment, TABLE_DELIVERIES, i);
+		slot->head.check ^= slot->file_key == KEY;
+	}
+	cr_assert_eq(count_of(scope), 0, "it is damaged");
+}
+
+/* The file of what was given has no path any more. */
+static void lose_path(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->path_bytes = 0;
+}
+
+Test(proof, of_a_file_without_a_path)
+{
+	struct moment moment = moment_now(&world.segment, scope, 2, 0, command);
+	struct seen seen = { .count = 0 };
+
+	world_fill(&world, "f", 1000, 1);
+	uint64_t key = file_update(&world.segment, world_path(&world, "f"), NULL, NULL, NULL);
+	must(key && delivery_record(&world.segment, key, &VERSION, &moment) == 0);
+	must(file_change_known(&world.segment, key, lose_path, NULL) == 0);
+	cr_assert_eq(proof_each_delivery(&world.segment, scope, see, &seen), 0);
+	cr_assert_eq(seen.count, 1);
+	cr_assert_null(seen.last[PROOF_OF_FILE].path);
+}

@@ -383,3 +383,31 @@ Test(remembered, without_a_place)
 	cr_assert_lt(remembered_record(&world.segment, &identity, &inputs, OUTPUT, &moment), 0);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_requests), 2);
 }
+
+/* The oldest makes room; what is damaged counts as none. */
+Test(remembered, room_beside_damage)
+{
+	for (uint64_t i = 1; i <= REMEMBERED_OF_SCOPE_MAX; i++)
+		deliver(i);
+	struct remembered_slot *slot = segment_slot(&world.segment, TABLE_REMEMBERED,
+						    slot_of(5).file);
+	slot->head.check ^= 1;
+	deliver(REMEMBERED_OF_SCOPE_MAX + 1);
+	cr_assert_neq(slot_of(1).command_id, 0);
+	deliver(REMEMBERED_OF_SCOPE_MAX + 2);
+	cr_assert_eq(slot_of(1).command_id, 0);
+	cr_assert_neq(slot_of(2).command_id, 0);
+}
+
+/* A note of the session's epoch that is over does not go on. */
+Test(remembered, notes_of_another_epoch)
+{
+	deliver(1);
+	struct remembered_slot slot = slot_of(1);
+	remembered_note(&world.segment, &slot, (struct note){ .notice_request = 5 });
+	deliver(1);
+	cr_assert_eq(slot_of(1).notice_request, 5);
+	(void)tracker_forget_all(&world.segment, 0);
+	deliver(1);
+	cr_assert_eq(slot_of(1).notice_request, 0);
+}

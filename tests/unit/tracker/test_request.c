@@ -6,6 +6,7 @@
 #include "support.h"
 #include "tracker/answer/request.h"
 #include "tracker/process/kernel_status.h"
+#include "tracker/process/runs.h"
 #include "tracker/sys/sys.h"
 
 static struct world world;
@@ -326,4 +327,79 @@ Test(request, an_agents_own_reads)
 	context.role = ROLE_TOOL;
 	cr_assert(request_prepare_in_process(&world.segment, &context, 99, own + 1, "x", &request));
 	cr_assert_null(scope_find(&world.segment, own + 1));
+}
+
+/* What a run that ended started is not answered any more. */
+Test(request, of_a_run_that_ended)
+{
+	struct request request = request_of(ROLE_VIEWER);
+	uint32_t run = process_begin_run(&world.segment);
+
+	must(run != 0);
+	request.context.flags |= run;
+	request_at_sink(&world.segment, &request);
+	cr_assert(request.at_sink);
+	request_still_at_sink(&world.segment, &request);
+	cr_assert(request.at_sink);
+	int status;
+
+	(void)fflush(NULL);
+	pid_t pid = fork();
+	must(pid >= 0);
+	if (pid == 0)
+		_exit((process_begin_run(&world.segment) >> CONTEXT_RUN_SHIFT) & 0xff);
+	must(waitpid(pid, &status, 0) == pid);
+	request.context.flags = CONTEXT_ATTACHED | CONTEXT_AGENT |
+				(uint32_t)WEXITSTATUS(status) << CONTEXT_RUN_SHIFT;
+	request_still_at_sink(&world.segment, &request);
+	cr_assert_not(request.at_sink);
+	request.at_sink = true;
+	request_at_sink(&world.segment, &request);
+	cr_assert_not(request.at_sink);
+}
+
+/* Who reads the capture is in another namespace: it is counted, once for a request. */
+Test(request, of_an_unknown_receiver)
+{
+	struct request request = request_of(ROLE_VIEWER);
+
+	request.context.pid_ns++;
+	for (int i = 0; i < 2; i++) {
+		request_at_sink(&world.segment, &request);
+		cr_assert_not(request.at_sink);
+		cr_assert_eq(segment_counter(&world.segment, COUNTER_receivers_unknown), 1);
+	}
+}
+
+/* One that asks late is at the sink where it is when it is asked. */
+Test(request, asked_late)
+{
+	struct request request = request_of(ROLE_VIEWER);
+	struct viewed_file view;
+
+	world_fill(&world, "f", 4096, 1);
+	request.context.profile = world.profile;
+	request_init(&world.segment, &request, false);
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
+	request.at_sink = true;
+	(void)open_view(&world, &request, "f", &view);
+	viewer_finish(&world, &request, &view);
+	cr_assert(view.delivered.is_given);
+	request = request_of(ROLE_VIEWER);
+	request.context.profile = world.profile;
+	request.asks_late = true;
+	request_init(&world.segment, &request, false);
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_NOTICE, "%d",
+		     (int)view.answer.reason);
+	must(close(view.fd) == 0);
+	order('o');
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(view.answer.reason, REASON_NOT_ALLOWED);
+	must(close(view.fd) == 0);
+	request.asks_late = false;
+	order('p');
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(view.answer.reason, REASON_NOT_ALLOWED);
+	must(close(view.fd) == 0);
 }
