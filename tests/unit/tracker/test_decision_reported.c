@@ -46,7 +46,8 @@ static enum decision read_span(struct request *request, const char *name, const 
 }
 
 /* The hook behind the tool reports that it gave them. */
-static void give_span(struct request *request, const struct reported *read, const struct span *span)
+static void deliver_span(struct request *request, const struct reported *read,
+			 const struct span *span)
 {
 	const struct stamp stamp = stamp_of(&read->stat);
 	struct delivered delivered;
@@ -59,12 +60,13 @@ static void give_span(struct request *request, const struct reported *read, cons
 				 &read->content.version, &delivered);
 }
 
-static enum reason read_and_give(struct request *request, const char *name, const struct span *span)
+static enum reason read_and_deliver(struct request *request, const char *name,
+				    const struct span *span)
 {
 	struct reported read;
 
 	if (read_span(request, name, span, 2000, &read) != DECISION_NOTICE)
-		give_span(request, &read, span);
+		deliver_span(request, &read, span);
 	return read.answer.reason;
 }
 
@@ -75,14 +77,14 @@ Test(decision_reported, lines)
 	struct reported read;
 
 	world.settings->notice_insist_requests = 0; /* other lines are not asked for again */
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
 	cr_expect_eq(read_span(&request, "f", &FIRST, 2000, &read), DECISION_NOTICE);
 	cr_expect_not_null(strstr(read.answer.notice, "[Lines 1-50 previously read: "));
 	cr_expect_eq(read.answer.saved_bytes, 2000 - read.answer.notice_bytes);
 	/* lines that were not given, and the whole file */
 	cr_expect_eq(read_span(&request, "f", &MIDDLE, 2000, &read), DECISION_CONTENT);
 	cr_expect_eq(read_span(&request, "f", NULL, 0, &read), DECISION_CONTENT);
-	cr_expect_eq(read_and_give(&request, "f", &LAST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &LAST), REASON_NOT_DELIVERED);
 	cr_expect_eq(read_span(&request, "f", &MIDDLE, 2000, &read), DECISION_NOTICE);
 	/* fewer bytes than a notice has: the lines themselves */
 	cr_expect_eq(read_span(&request, "f", &(struct span){ 2, 2 }, 40, &read), DECISION_CONTENT);
@@ -98,12 +100,12 @@ Test(decision_reported, lines_of_another_version)
 	const struct span FIRST = { 1, 50 };
 	struct request request = reported_of("one");
 
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
 	world_fill(&world, "f", 4096, 2);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_CHANGED);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_REPEATED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_CHANGED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_REPEATED);
 	world_fill(&world, "f", 4097, 2);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_CHANGED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_CHANGED);
 }
 
 /* Of a file that is larger than what is answered, lines are. */
@@ -113,10 +115,10 @@ Test(decision_reported, lines_of_a_large_file)
 	struct request request = reported_of("one");
 
 	world_fill(&world, "large", world.settings->notice_max_bytes + 1, 1);
-	cr_expect_eq(read_and_give(&request, "large", &FIRST), REASON_NOT_DELIVERED);
-	cr_expect_eq(read_and_give(&request, "large", &FIRST), REASON_REPEATED);
+	cr_expect_eq(read_and_deliver(&request, "large", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "large", &FIRST), REASON_REPEATED);
 	world.settings->content_max_file_bytes = world.settings->notice_max_bytes;
-	cr_expect_eq(read_and_give(&request, "large", &FIRST), REASON_UNREADABLE);
+	cr_expect_eq(read_and_deliver(&request, "large", &FIRST), REASON_UNREADABLE);
 }
 
 /* By the conversation's scope, by its agent's, and before the lines were given. */
@@ -128,19 +130,19 @@ Test(decision_reported, lines_that_were_invalidated)
 
 	ASSERT_NEW("f");
 	must(tracker_forget(&world.segment, scope, path) == 0);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_REPEATED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_REPEATED);
 	must(tracker_forget(&world.segment, scope, path) == 0);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
-	cr_expect_eq(read_and_give(&request, "f", NULL), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", NULL), REASON_NOT_DELIVERED);
 	must(tracker_forget(&world.segment, request.context.scope_id, path) == 0);
 	must(tracker_forget(&world.segment, scope, path) == 0);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
 	must(tracker_forget(&world.segment, scope, path) == 0);
 	must(tracker_forget(&world.segment, request.context.scope_id, path) == 0);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
 	must(scope_new_epoch(&world.segment, scope) == 0);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
 }
 
 /* While sub-agents of it run, nothing counts as given. */
@@ -152,10 +154,10 @@ Test(decision_reported, beside_sub_agents)
 	must(scope_converse(&world.segment, scope, SCOPE_SUB_AGENT_BEGINS) == 0);
 	cr_expect_eq(decision_moment(&world.segment, &request).scope_epoch, 0);
 	for (int i = 0; i < 2; i++)
-		cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_NOT_DELIVERED);
+		cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_NOT_DELIVERED);
 	must(scope_converse(&world.segment, scope, SCOPE_SUB_AGENT_ENDS) == 0);
 	for (int i = 0; i < 2; i++)
-		cr_expect_eq(read_and_give(&request, "f", &FIRST),
+		cr_expect_eq(read_and_deliver(&request, "f", &FIRST),
 			     i ? REASON_REPEATED : REASON_NOT_DELIVERED);
 }
 
@@ -166,7 +168,7 @@ Test(decision_reported, whole)
 	struct reported read;
 
 	world.settings->profiles[world.profile - 1].max_output_bytes = 100;
-	cr_expect_eq(read_and_give(&request, "f", NULL), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", NULL), REASON_NOT_DELIVERED);
 	cr_expect_eq(read_span(&request, "f", NULL, 0, &read), DECISION_NOTICE);
 	cr_expect_null(strstr(read.answer.notice, "Lines"));
 	/* what was given can be told apart from what is there by the hook, which has both texts */
@@ -186,14 +188,14 @@ Test(decision_reported, whole_and_then_in_lines)
 	const struct span FIRST = { 1, 50 }, LAST = { 51, LINES + 3 };
 	struct request request = reported_of("one");
 
-	cr_expect_eq(read_and_give(&request, "f", NULL), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", NULL), REASON_NOT_DELIVERED);
 	world_fill(&world, "f", 4200, 2);
-	cr_expect_eq(read_and_give(&request, "f", &FIRST), REASON_CHANGED);
-	cr_expect_eq(read_and_give(&request, "f", &LAST), REASON_CHANGED);
-	cr_expect_eq(read_and_give(&request, "f", NULL), REASON_REPEATED);
+	cr_expect_eq(read_and_deliver(&request, "f", &FIRST), REASON_CHANGED);
+	cr_expect_eq(read_and_deliver(&request, "f", &LAST), REASON_CHANGED);
+	cr_expect_eq(read_and_deliver(&request, "f", NULL), REASON_REPEATED);
 	/* and back to what was given whole: lines of another version were given since */
 	world_fill(&world, "f", 4096, 1);
-	cr_expect_eq(read_and_give(&request, "f", NULL), REASON_CHANGED);
+	cr_expect_eq(read_and_deliver(&request, "f", NULL), REASON_CHANGED);
 }
 
 /* No place for what is given: it counts as not given. */
@@ -215,7 +217,7 @@ Test(decision_reported, without_a_key)
 	decision_give_lines(&world.segment, &request, &read.pending, &stamp, &read.content, &FIRST,
 			    1);
 	cr_expect_eq(counter(COUNTER_lost_parts), 1);
-	cr_expect_eq(read_and_give(&request, "f", NULL), REASON_NOT_DELIVERED);
+	cr_expect_eq(read_and_deliver(&request, "f", NULL), REASON_NOT_DELIVERED);
 }
 
 /* A command's read is no repeat where the tool gave another version since. */

@@ -35,7 +35,7 @@ static uint32_t text_of(const char *path, void *data)
 	return (uint32_t)strlen(path);
 }
 
-/* Views a file of which so many bytes are said to be given, through a descriptor opened so.  Returns 0 or the error. */
+/* Views a file that its caller takes to be of that many bytes, through a descriptor opened so.  Returns 0 or the error. */
 static int view_as(const char *name, uint64_t bytes, int flags)
 {
 	struct stat stat;

@@ -29,8 +29,8 @@ static struct moment next(void)
 			  world_command(&world));
 }
 
-static void give(const struct moment *moment, const struct version *version, uint64_t first,
-		 uint64_t last)
+static void deliver(const struct moment *moment, const struct version *version, uint64_t first,
+		    uint64_t last)
 {
 	must(line_range_record(&world.segment, KEY, version, LINES, &(struct span){ first, last },
 			       1, moment) == 0);
@@ -48,11 +48,11 @@ Test(line_range_order, backwards_in_one_output)
 {
 	struct moment moment = next();
 
-	give(&moment, &VERSION, 61, 70);
-	give(&moment, &VERSION, 1, 10);
+	deliver(&moment, &VERSION, 61, 70);
+	deliver(&moment, &VERSION, 1, 10);
 	cr_assert(has(&moment, 1, 10) && has(&moment, 61, 70));
 	cr_assert_not(has(&moment, 1, 11) || has(&moment, 60, 70) || has(&moment, 1, 70));
-	give(&moment, &VERSION, 11, 60);
+	deliver(&moment, &VERSION, 11, 60);
 	cr_assert(has(&moment, 1, 70));
 }
 
@@ -66,18 +66,18 @@ Test(line_range_order, times)
 	earliest.time_ns = late.time_ns - 2000;
 	earliest.command_id = world_command(&world);
 	cr_assert_eq(line_range_since(&world.segment, KEY, &late), 0);
-	give(&late, &VERSION, 1, 10);
+	deliver(&late, &VERSION, 1, 10);
 	cr_assert_eq(line_range_since(&world.segment, KEY, &late), late.time_ns);
-	give(&earliest, &VERSION, 21, 30);
+	deliver(&earliest, &VERSION, 21, 30);
 	cr_assert_eq(line_range_since(&world.segment, KEY, &late), earliest.time_ns);
-	give(&early, &VERSION, 41, 50);
+	deliver(&early, &VERSION, 41, 50);
 	cr_assert_eq(line_range_since(&world.segment, KEY, &late), earliest.time_ns);
 	/* lines of another version were given until the last of these */
 	cr_assert(line_range_is_other(&world.segment, KEY, &late, &OTHER, late.time_ns - 1));
 	cr_assert_not(line_range_is_other(&world.segment, KEY, &late, &OTHER, late.time_ns));
 	cr_assert_not(line_range_is_other(&world.segment, KEY, &late, &VERSION, 0));
 	struct moment now = next();
-	give(&now, &OTHER, 1, 10);
+	deliver(&now, &OTHER, 1, 10);
 	cr_assert(line_range_is_other(&world.segment, KEY, &now, &OTHER, late.time_ns - 1));
 	cr_assert_not(line_range_is_other(&world.segment, KEY, &now, &OTHER, late.time_ns));
 }
@@ -88,7 +88,7 @@ Test(line_range_order, invalidated_where_it_is_damaged)
 	struct moment moment = next();
 	struct line_range_slot *slot = NULL;
 
-	give(&moment, &VERSION, 1, 10);
+	deliver(&moment, &VERSION, 1, 10);
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_LINE_RANGES]; i++) {
 		struct line_range_slot *one = segment_slot(&world.segment, TABLE_LINE_RANGES, i);
 		slot = one->file_key == KEY ? one : slot;
