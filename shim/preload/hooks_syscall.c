@@ -135,26 +135,25 @@ static inline __attribute__((always_inline)) void data_came_back(const struct sy
 	journal_data(&call, operation);
 }
 
-/* What a call about files that are named meant, whether it succeeded or not.  Returns false for
- * other calls. */
-static bool was_named(const struct system_call *call, const long *arguments, long ret)
+/* What a call about files that are named, or about a file's length, meant, whether it succeeded or not. */
+static void was_named(const struct system_call *call, const long *arguments, long ret)
 {
 	const char *path = path_of(call->path, arguments);
 	int directory = directory_of(call->directory, arguments), error = ret < 0 ? -1 : 0;
 
 	if (operation_is_of_names(call->operation)) {
 		names_came_back(call, arguments, error);
-		return true;
+		return;
 	}
 	switch ((enum operation)call->operation) {
 	case OPERATION_RESIZE:
 		data_came_back(call, arguments, OPERATION_RESIZE, ret);
-		return true;
+		break;
 	case OPERATION_CHANGE_DIRECTORY:
 		call_moved(error, call->directory == NO_PLACE ? -1 : directory, path);
-		return true;
+		break;
 	default:
-		return false;
+		break;
 	}
 }
 
@@ -425,7 +424,10 @@ EXPORT long syscall(long number, ...)
 		call_may_be_sandboxed();
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
-	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)
-		was_called(call, arguments, ret);
+	if (call && shim.on) {
+		was_named(call, arguments, ret);
+		if (ret >= 0)
+			was_called(call, arguments, ret);
+	}
 	return ret;
 }

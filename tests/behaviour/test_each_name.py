@@ -56,6 +56,15 @@ class EachName(unittest.TestCase):
         wanted = {name: {op: number or 0 for op, number in events.items()} for name, events in self.table.EVENTS.items()}
         self.assertEqual({name: {op: found[name].get(op) for op in events} for name, events in wanted.items()}, wanted)
         self.assertLessEqual(set(self.table.STATUSES.values()), statuses)
+        # by its number a call means what it does by its name
+        numbers = self.table.NUMBERS
+        self.assertEqual({name: (observed["SYS_" + name], found["SYS_" + name]) for name in numbers}, {name: (observed[name], found[name]) for name in numbers})
+
+    def test_what_only_asks_is_observed_in_full(self):
+        """prctl(2) by number is no ring, nor a sandbox: PR_GET_DUMPABLE returns 1."""
+        words = ["run", "--via", "preload", "--session", "test", "--", sys.executable, "-c", "import ctypes; print(ctypes.CDLL(None).prctl(3), ctypes.CDLL(None).syscall(%d, 3, 0, 0, 0))" % self.table.NUMBERS.get("prctl", 167)]
+        self.assertEqual(self.session.seen(*words).stdout, b"1 1\n")
+        self.assertEqual(self.session.status()["processes"]["partial"], 0)
 
     def test_no_name_is_left_out(self):
         called = set(self.table.CALLS) | set(ELSEWHERE)

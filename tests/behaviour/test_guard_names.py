@@ -222,8 +222,9 @@ class OwnWrites(Table):
         edited = json.loads(self.session.seen("edited", "--json", "--tools", "--session", "test").stdout)
         self.assertIn("d/made", [file["path"] for file in edited["files"]])
         log = [json.loads(line) for line in self.session.seen("log", "--json", "--session", "test").stdout.splitlines()]
-        named = {record.get(member) for record in log for member in ("path", "resolved", "other_path", "other_resolved")}
+        named = {record.get(member) for record in log for member in ("path", "resolved", "new_path", "new_resolved")}
         self.assertIn(self.session.path("d/made"), named)
+        self.assertEqual([record["new_path"] for record in log if record["op"] == "rename"], [self.session.path("d/made")])
         self.assertEqual([path for path in named if path and path.startswith(link + "/")], [])
 
 

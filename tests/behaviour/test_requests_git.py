@@ -99,6 +99,12 @@ class Answered(GitTest):
                 self.assertNotIn(ANSWER, self.shell(wrap % command, announced=command))
                 self.assertIn(ANSWER, self.shell(wrap % command, announced=command))
 
+    def test_settings_that_are_a_link_to_nothing(self):
+        """git asks whether they may be read: what is asked follows the link."""
+        os.symlink("nothing", os.path.join(self.session.environment["HOME"], ".gitconfig"))
+        self.remember("git status")
+        self.assertAnswered("git status")
+
     def test_parallel_calls(self):
         """Hooks of several calls come before the first of them is run."""
         for command in ("git diff", "git log --stat"):

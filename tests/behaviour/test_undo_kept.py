@@ -191,6 +191,35 @@ class Attributes(Undone):
         self.undo(command="redo")
         self.assertEqual(self.attributes(), after)
 
+    # Each of libc's functions that take a path: what it does to a file, and those of a symbolic link to another file.
+    SETS = ("chmod(p, 0o600)", "utime(p, None)", "utimes(p, None)", "futimesat(-100, p, None)", "utimensat(-100, p, None, 0)", "setxattr(p, b'user.later', b'1', c_size_t(1), 0)",
+            "removexattr(p, b'user.origin')", *(() if os.getuid() else ("chown(p, 1234, 1234)", "fchownat(-100, p, 1234, 1234, 0)")))
+    SETS_LINK = ("utimensat(-100, p, None, 0x100)", "lutimes(p, None)", *(() if os.getuid() else ("lchown(p, 1234, 1234)", "fchownat(-100, p, 1234, 1234, 0x100)")))
+
+    def test_set_through_a_link(self):
+        """What a call follows a symbolic link to comes back, and what is the link's own."""
+        calls = self.SETS + self.SETS_LINK
+        for number in range(len(calls)):
+            path = self.session.path("file%d" % number)
+            self.session.write("file%d" % number, b"content")
+            os.setxattr(path, "user.origin", b"1")
+            os.utime(path, (1, 1))
+            os.symlink("file%d" % number, self.session.path("link%d" % number))
+
+        lines = ["p = b'link%d'; CDLL(None).%s and exit(1)" % one for one in enumerate(calls)]
+        self.session.write("set", "\n".join(["from ctypes import *", *lines]).encode())
+
+        def state():
+            links = {name: os.lstat(self.session.path(name)) for name in os.listdir(self.session.workspace) if name.startswith("link")}
+            return self.tree(True), {name: (one.st_uid, one.st_gid) for name, one in links.items()}
+
+        before = state()
+        self.agent("%s set" % sys.executable)
+        after = state()
+        self.assertEqual(sum(before[0][b"file%d" % number] != after[0][b"file%d" % number] for number in range(len(calls))), len(self.SETS))
+        self.undo("--all", "--times")
+        self.assertEqual(state(), before)
+
     @staticmethod
     def set_by_python(name):
         return "%s -c 'import os; os.setxattr(\"%s\", \"user.later\", b\"1\")'" % (sys.executable, name)

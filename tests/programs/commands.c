@@ -44,5 +44,11 @@ int main(void)
 		CHECK(pclose(streams[i]) == 0);
 	}
 	SHOW(waitpid(-1, NULL, 0));
+	/* Without LD_PRELOAD, or with an empty one: the library's words for it stand before the command's. */
+	CHECK(unsetenv("LD_PRELOAD") == 0);
+	SHOW(system("cat file; exit 3"));
+	show_popen("cat 'file'; exit 5", "r");
+	CHECK(setenv("LD_PRELOAD", "", 1) == 0);
+	SHOW(system("cat \"file\"; exit 4"));
 	return 0;
 }

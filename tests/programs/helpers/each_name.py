@@ -1,6 +1,6 @@
 """Calls each of libc's functions that the library takes the place of and that name no file: on an open file of its own, DIRECTORY/NAME/file.
 
-Arguments: a directory; with `make` behind it, that and its files are made, and nothing is called.  It prints one JSON object: what each call returned, to be compared with and without the library.  EVENTS
+Arguments: a directory; with `make` behind it, that and its files are made, and nothing is called.  Those that are system calls are called by number, too.  It prints one JSON object: what each call returned, to be compared with and without the library.  EVENTS
 says which ops of the journal its file (or the process, for a child's end) must have, with their bytes where they are known.  Each process that
 ends by a function under test ends with a status of its own.
 """
@@ -23,9 +23,19 @@ POINTERS = {"fdopen", "_IO_fdopen", "freopen", "fdopendir", "readdir", "popen", 
             "fts64_read", "setmntent", "mmap", "mmap64"}
 SIZES = {"pread", "pread64", "__pread64", "__pread_chk", "__pread64_chk", "fread", "fread_unlocked", "_IO_fread", "__fread_chk", "__fread_unlocked_chk", "fwrite",
          "fwrite_unlocked"}
+# Names of system calls, that are called by number besides: on DIRECTORY/SYS_NAME/file.
+NUMBERS = {"x86_64": {"read": 0, "pread64": 17, "readv": 19, "preadv": 295, "preadv2": 327, "write": 1, "pwrite64": 18, "writev": 20, "pwritev": 296, "pwritev2": 328,
+                      "copy_file_range": 326, "sendfile": 40, "splice": 275, "tee": 276, "vmsplice": 278, "dup": 32, "dup2": 33, "dup3": 292, "fcntl": 72,
+                      "recvmsg": 47, "close": 3, "close_range": 436, "ftruncate": 77, "fallocate": 285, "ioctl": 16, "mmap": 9, "prctl": 157}}
+NUMBERS = NUMBERS.get(os.uname().machine, {})
+by_number = None  # this name
 
 
 def call(name, *arguments):
+    if name == by_number:
+        libc.syscall.restype = ctypes.c_ssize_t
+        arguments = [ctypes.c_long(one) if isinstance(one, int) else one for one in (NUMBERS[name], *arguments, *(0,) * 6)]
+        return libc.syscall(*arguments[:7])
     function = getattr(libc, name)
     function.restype = ctypes.c_void_p if name in POINTERS else ctypes.c_ssize_t if name in SIZES else ctypes.c_int
     return function(*arguments)
@@ -386,14 +396,18 @@ def ended(name, directory):
 
 
 def main():
-    directories = {name: sys.argv[1] + "/" + name for name in CALLS}
+    global by_number
+    directories = {name: sys.argv[1] + "/" + name for name in [*CALLS, *("SYS_" + name for name in NUMBERS)]}
     if sys.argv[2:] == ["make"]:
         for directory in directories.values():
             os.makedirs(directory)
             with open(directory + "/file", "wb") as made:
                 made.write(CONTENT)
     else:
-        print(json.dumps({name: function(name, directories[name]) for name, function in CALLS.items()}))
+        said = {name: function(name, directories[name]) for name, function in CALLS.items()}
+        for by_number in NUMBERS:
+            said["SYS_" + by_number] = CALLS[by_number](by_number, directories["SYS_" + by_number])
+        print(json.dumps(said))
 
 
 if __name__ == "__main__":
