@@ -195,6 +195,7 @@ int apply_plan(struct schedule *plan, const struct tree_records *records, int di
 	applying->records = records;
 	applying->again = again;
 	applying->fresh.directory = -1;
+	applying->log = (struct operation_log){ .directory = -1, .part = -1 };
 	operation_name(plan->head.number, name);
 	int error = places_open(&applying->places);
 	if (error == 0)

@@ -1,0 +1,343 @@
+/* apply.h: one call of a plan that is being done fails: nothing is half done, what is not done has its error, and the rest can be done then. */
+#include <criterion/criterion.h>
+
+#include <dirent.h>
+#include <sys/xattr.h>
+
+#include "cli/undo/apply.h"
+#include "cli/undo/place.h"
+#include "support.h"
+
+#include "failing_libc.h"
+
+enum { NAMES = 14 };
+
+/* Where the plan is, and what it makes of what.  NULL: nothing; a target; a directory ends with a slash. */
+static const struct {
+	const char *name, *before, *after;
+} FILES[NAMES] = {
+	{ "gone", "made", NULL },       { "old", "/", NULL },
+	{ "from", "renamed", NULL },    { "to", NULL, "renamed" },
+	{ "dir", NULL, "/" },           { "put", NULL, "put" },
+	{ "dir/inner", NULL, "inner" }, { "swap", "now", "before" },
+	{ "link", NULL, "->now" },      { "relink", "->now", "->before" },
+	{ "hard", NULL, "one" },        { "written", "now", "earlier" },
+	{ "mode", "mode", "mode" },     { "one", "one", "one" },
+};
+
+static char root[64], undo[80];
+static struct schedule plan;
+static struct tree_records records;
+static struct apply_result result;
+static int records_fd;
+
+static const char *path_of(const char *name)
+{
+	static char paths[8][128];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+
+	(void)snprintf(path, sizeof(paths[0]), "%s/%s", root, name);
+	return path;
+}
+
+static void make_before(const char *name, const char *content)
+{
+	const char *path = path_of(name);
+
+	if (!content)
+		return;
+	if (strcmp(content, "/") == 0)
+		must(mkdir(path, 0755) == 0);
+	else if (strncmp(content, "->", 2) == 0)
+		must(symlink(content + 2, path) == 0);
+	else
+		write_path(path, content, strlen(content));
+}
+
+/* What is there, as in FILES. */
+static const char *inspect(const char *name)
+{
+	static char content[64];
+	struct stat stat;
+	const char *path = path_of(name);
+	ssize_t size = 0;
+
+	memset(content, 0, sizeof(content));
+	if (lstat(path, &stat) < 0)
+		return NULL;
+	if (S_ISDIR(stat.st_mode))
+		return "/";
+	if (S_ISLNK(stat.st_mode)) {
+		memcpy(content, "->", 2);
+		size = readlink(path, content + 2, sizeof(content) - 3);
+	} else if (S_ISREG(stat.st_mode)) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
+		(void)close(fd);
+	}
+	must(size >= 0);
+	return content;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static struct schedule_item *add(enum schedule_kind kind, const char *name, const char *second,
+				 mode_t mode)
+{
+	struct schedule_item *item = schedule_add(&plan, kind, path_of(name),
+						  second ? path_of(second) : NULL, NULL);
+
+	must(item);
+	item->wanted = (struct pack_state){ .mode = mode, .uid = geteuid(), .gid = getegid() };
+	(void)place_inspect(AT_FDCWD, path_of(name), &item->found);
+	return item;
+}
+
+static void add_content(enum schedule_kind kind, const char *name, const char *content, mode_t mode)
+{
+	const struct merge_text text = { strdup(content), strlen(content) };
+	size_t place = schedule_add_merged(&plan, &text);
+	struct schedule_item *item = add(kind, name, NULL, mode);
+
+	must(place);
+	item->flags = SCHEDULE_MERGED;
+	item->content_place = place;
+	item->wanted.size_bytes = strlen(content);
+}
+
+/* A plan with each kind of item, on disk. */
+static void make_plan(void)
+{
+	for (size_t i = 0; i < NAMES; i++)
+		make_before(FILES[i].name, FILES[i].before);
+	must(link(path_of("written"), path_of("written2")) == 0);
+	must(mkdir(undo, 0700) == 0);
+	records_fd = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(records_fd >= 0);
+	plan = (struct schedule){ .head = { .magic = OPERATION_MAGIC,
+					    .state = OPERATION_STARTED,
+					    .number = 1,
+					    .kind = OPERATION_UNDO } };
+	(void)add(SCHEDULE_REMOVE, "gone", NULL, 0);
+	(void)add(SCHEDULE_RMDIR, "old", NULL, 0);
+	(void)add(SCHEDULE_STAGE, "from", ".seen-undo.1/0", 0);
+	struct pack_state renamed = plan.items[plan.count - 1].found;
+	(void)add(SCHEDULE_PLACE, "to", ".seen-undo.1/0", 0);
+	plan.items[plan.count - 1].found = renamed;
+	plan.items[plan.count - 1].found.ctime_ns = 0;
+	(void)add(SCHEDULE_MKDIR, "dir", NULL, S_IFDIR | 0750);
+	add_content(SCHEDULE_PUT, "put", "put", S_IFREG | 0640);
+	add_content(SCHEDULE_PUT, "dir/inner", "inner", S_IFREG | 0400);
+	add_content(SCHEDULE_SWAP, "swap", "before", S_IFREG | 0644);
+	add_content(SCHEDULE_PUT, "link", "now", S_IFLNK | 0777);
+	add_content(SCHEDULE_SWAP, "relink", "before", S_IFLNK | 0777);
+	(void)add(SCHEDULE_LINK, "hard", "one", S_IFREG | 0644);
+	add_content(SCHEDULE_WRITE, "written", "earlier", S_IFREG | 0644);
+	(void)add(SCHEDULE_META, "mode", NULL, S_IFREG | 0600);
+	plan.items[plan.count - 1].flags = SCHEDULE_MTIME;
+	plan.items[plan.count - 1].wanted.mtime_ns = 1000000000;
+	must(schedule_resolve(&plan, &records) == 0 && schedule_write(&plan, records_fd) == 0);
+}
+
+static struct schedule_item *item_of(const char *name)
+{
+	for (size_t i = plan.count; i-- > 0;)
+		if (strcmp(schedule_text(&plan, plan.items[i].path), path_of(name)) == 0)
+			return &plan.items[i];
+	return NULL;
+}
+
+static bool fail_check(const char *name, const char *why)
+{
+	const struct schedule_item *item = item_of(name);
+
+	(void)fprintf(stderr, "%s is %s: %s (item's state %d, error %d)\n", name,
+		      inspect(name) ? inspect(name) : "gone", why, item ? item->state : -1,
+		      item ? result.errors[item - plan.items] : 0);
+	return false;
+}
+
+/* Each path is as before or as wanted; as wanted where it counts as done, and where it is not done something says so. */
+static bool check_each(void)
+{
+	for (size_t i = 0; i < NAMES; i++) {
+		const char *name = FILES[i].name, *there = inspect(name);
+		const struct schedule_item *item = item_of(name);
+		bool is_done = !item || item->state == SCHEDULE_DONE;
+		if (!is_same(there, FILES[i].after) && !is_same(there, FILES[i].before))
+			return fail_check(name, "neither");
+		if (is_done && strcmp(name, "from") != 0 && !is_same(there, FILES[i].after))
+			return fail_check(name, "not done");
+		if (item && item->state >= SCHEDULE_SKIPPED && !result.errors[item - plan.items])
+			return fail_check(name, "no error");
+	}
+	/* what is renamed is there once */
+	if ((access(path_of("from"), F_OK) == 0) + (access(path_of("to"), F_OK) == 0) +
+		    (access(path_of(".seen-undo.1/0"), F_OK) == 0) !=
+	    1)
+		return fail_check("from", "not there once");
+	return true;
+}
+
+static bool has_temporary(const char *directory)
+{
+	DIR *stream = opendir(directory);
+	bool found = false;
+
+	for (struct dirent *entry; stream && (entry = readdir(stream));)
+		found = found || (strncmp(entry->d_name, ".seen-undo", 10) == 0 &&
+				  strcmp(entry->d_name, ".seen-undo.1") != 0);
+	if (stream)
+		(void)closedir(stream);
+	return found;
+}
+
+static size_t descriptors(void)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	size_t open_count = 0;
+
+	must(stream);
+	while (readdir(stream))
+		open_count++;
+	(void)closedir(stream);
+	return open_count;
+}
+
+struct failure {
+	const char *names;
+	long number;
+	int error;
+	long calls; /* how many there were, of a run without a failure */
+};
+
+/* Does the plan with one failing call, and then the rest of it. */
+static int run_failing(void *data)
+{
+	struct failure *failure = data;
+
+	make_plan();
+	size_t before = descriptors();
+	fail_at(failure->names, failure->number, failure->error);
+	int first = apply_plan(&plan, &records, records_fd, root, false, &result);
+	long calls = count;
+	fail_at(NULL, 0, 0);
+	if (failure->number == 0) {
+		int fd = open(path_of("calls"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		must(write(fd, &calls, sizeof(calls)) == sizeof(calls) && close(fd) == 0);
+	}
+	if (first != result.error || (result.errors && !check_each()))
+		return 1;
+	if (descriptors() != before)
+		return 2;
+	if (first == 0)
+		return has_temporary(root) ? 3 : 0;
+	/* what ended it is gone: as `seen undo --continue` */
+	apply_result_free(&result);
+	schedule_free(&plan);
+	if (schedule_read(records_fd, 1, &records, &plan) != 0)
+		return 4;
+	if (apply_plan(&plan, &records, records_fd, root, true, &result) != 0)
+		return 5;
+	if (!check_each())
+		return 6;
+	for (size_t i = 0; i < plan.count; i++)
+		if (plan.items[i].state == SCHEDULE_TODO)
+			return 7;
+	return has_temporary(root) ? 8 : 0;
+}
+
+static int run(struct failure *failure)
+{
+	(void)snprintf(root, sizeof(root), "/dev/shm/seen-test-XXXXXX");
+	if (!mkdtemp(root)) {
+		(void)snprintf(root, sizeof(root), "/tmp/seen-test-XXXXXX");
+		must(mkdtemp(root) != NULL);
+	}
+	(void)snprintf(undo, sizeof(undo), "%s/undo", root);
+	int status = in_child(run_failing, failure);
+	int fd = open(path_of("calls"), O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		must(read(fd, &failure->calls, sizeof(failure->calls)) > 0 && close(fd) == 0);
+	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return status;
+}
+
+/* Each call of these, with each error. */
+static void check_each_call(const char *names, const int *errors, size_t error_count)
+{
+	struct failure failure = { .names = names };
+
+	cr_assert_eq(run(&failure), 0);
+	cr_assert_gt(failure.calls, 0);
+	for (long at = 1; at <= failure.calls; at++)
+		for (size_t i = 0; i < error_count; i++) {
+			struct failure one = { .names = names, .number = at, .error = errors[i] };
+			int status = run(&one);
+			cr_expect_eq(status, 0, "call %ld of %s, %s: %d", at, names,
+				     strerror(errors[i]), status);
+		}
+}
+
+#define CHECK_EACH(names, ...) \
+	check_each_call(names, (const int[]){ __VA_ARGS__ }, \
+			sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
+
+Test(apply_failing, memory)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("malloc calloc realloc", ENOMEM);
+}
+
+Test(apply_failing, opens)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("openat open openat2 fcntl fdopendir", EMFILE, EACCES);
+}
+
+Test(apply_failing, reads)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("read pread fstat fstatat statx readlinkat readdir lseek ioctl fstatfs", EIO,
+		   EACCES);
+}
+
+Test(apply_failing, writes)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("write pwrite pwritev ftruncate fallocate posix_fallocate fsync fdatasync",
+		   ENOSPC, EIO);
+}
+
+/* The kernel reports at a close what it could not write. */
+Test(apply_failing, closes)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("close", EIO);
+}
+
+Test(apply_failing, names)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat", EACCES, ENOSPC,
+		   EEXIST, EINVAL);
+}
+
+Test(apply_failing, metadata)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	CHECK_EACH("fchmod chmod fchown fchownat futimens utimensat lgetxattr llistxattr fgetxattr "
+		   "flistxattr fsetxattr lsetxattr lremovexattr",
+		   EPERM, EIO);
+}
