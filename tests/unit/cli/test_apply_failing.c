@@ -10,9 +10,9 @@
 
 #include "failing_libc.h"
 
-enum { NAMES = 14 };
+enum { NAMES = 18 };
 
-/* Where the plan is, and what it makes of what.  NULL: nothing; a target; a directory ends with a slash. */
+/* What the plan makes of what.  NULL: nothing; "/": a directory; "|": a FIFO; "->": a symbolic link. */
 static const struct {
 	const char *name, *before, *after;
 } FILES[NAMES] = {
@@ -23,6 +23,8 @@ static const struct {
 	{ "link", NULL, "->now" },      { "relink", "->now", "->before" },
 	{ "hard", NULL, "one" },        { "written", "now", "earlier" },
 	{ "mode", "mode", "mode" },     { "one", "one", "one" },
+	{ "fifo", NULL, "|" },          { "hardened", "two", "one" },
+	{ "attribute", "a", "a" },      { "kept", "now", "then" },
 };
 
 static char root[64], undo[80];
@@ -30,6 +32,7 @@ static struct schedule plan;
 static struct tree_records records;
 static struct apply_result result;
 static int records_fd;
+static bool is_external[NAMES]; /* another program put a file there meanwhile */
 
 static const char *path_of(const char *name)
 {
@@ -68,6 +71,8 @@ static const char *inspect(const char *name)
 		return NULL;
 	if (S_ISDIR(stat.st_mode))
 		return "/";
+	if (S_ISFIFO(stat.st_mode))
+		return "|";
 	if (S_ISLNK(stat.st_mode)) {
 		memcpy(content, "->", 2);
 		size = readlink(path, content + 2, sizeof(content) - 3);
@@ -97,7 +102,8 @@ static struct schedule_item *add(enum schedule_kind kind, const char *name, cons
 	return item;
 }
 
-static void add_content(enum schedule_kind kind, const char *name, const char *content, mode_t mode)
+static struct schedule_item *add_content(enum schedule_kind kind, const char *name,
+					 const char *content, mode_t mode)
 {
 	const struct merge_text text = { strdup(content), strlen(content) };
 	size_t place = schedule_add_merged(&plan, &text);
@@ -107,6 +113,7 @@ static void add_content(enum schedule_kind kind, const char *name, const char *c
 	item->flags = SCHEDULE_MERGED;
 	item->content_place = place;
 	item->wanted.size_bytes = strlen(content);
+	return item;
 }
 
 /* A plan with each kind of item, on disk. */
@@ -115,6 +122,9 @@ static void make_plan(void)
 	for (size_t i = 0; i < NAMES; i++)
 		make_before(FILES[i].name, FILES[i].before);
 	must(link(path_of("written"), path_of("written2")) == 0);
+	/* where there are any; else there is nothing to be removed */
+	(void)setxattr(path_of("attribute"), "user.seen", "x", 1, 0);
+	(void)setxattr(path_of("kept"), "user.seen", "x", 1, 0);
 	must(mkdir(undo, 0700) == 0);
 	records_fd = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(records_fd >= 0);
@@ -130,13 +140,23 @@ static void make_plan(void)
 	plan.items[plan.count - 1].found = renamed;
 	plan.items[plan.count - 1].found.ctime_ns = 0;
 	(void)add(SCHEDULE_MKDIR, "dir", NULL, S_IFDIR | 0750);
-	add_content(SCHEDULE_PUT, "put", "put", S_IFREG | 0640);
-	add_content(SCHEDULE_PUT, "dir/inner", "inner", S_IFREG | 0400);
-	add_content(SCHEDULE_SWAP, "swap", "before", S_IFREG | 0644);
-	add_content(SCHEDULE_PUT, "link", "now", S_IFLNK | 0777);
-	add_content(SCHEDULE_SWAP, "relink", "before", S_IFLNK | 0777);
+	(void)add_content(SCHEDULE_PUT, "put", "put", S_IFREG | 0640);
+	(void)add_content(SCHEDULE_PUT, "dir/inner", "inner", S_IFREG | 0400);
+	(void)add_content(SCHEDULE_SWAP, "swap", "before", S_IFREG | 0644);
+	(void)add_content(SCHEDULE_PUT, "link", "now", S_IFLNK | 0777);
+	(void)add_content(SCHEDULE_SWAP, "relink", "before", S_IFLNK | 0777);
+	(void)add(SCHEDULE_PUT, "fifo", NULL, S_IFIFO | 0600);
+	/* an earlier state of the same file: its attributes go with it */
+	struct schedule_item *kept = add_content(SCHEDULE_SWAP, "kept", "then", S_IFREG | 0600);
+	kept->wanted.ino = kept->found.ino;
+	kept->wanted.dev = kept->found.dev;
 	(void)add(SCHEDULE_LINK, "hard", "one", S_IFREG | 0644);
-	add_content(SCHEDULE_WRITE, "written", "earlier", S_IFREG | 0644);
+	(void)add(SCHEDULE_RELINK, "hardened", "one", S_IFREG | 0644);
+	(void)add_content(SCHEDULE_WRITE, "written", "earlier", S_IFREG | 0644);
+	struct schedule_item *attribute = add(SCHEDULE_ATTRIBUTE, "attribute", NULL,
+					      S_IFREG | 0644);
+	attribute->flags = SCHEDULE_NO_VALUE;
+	attribute->other = schedule_add_text(&plan, "user.seen");
 	(void)add(SCHEDULE_META, "mode", NULL, S_IFREG | 0600);
 	plan.items[plan.count - 1].flags = SCHEDULE_MTIME;
 	plan.items[plan.count - 1].wanted.mtime_ns = 1000000000;
@@ -168,6 +188,11 @@ static bool check_each(void)
 		const char *name = FILES[i].name, *there = inspect(name);
 		const struct schedule_item *item = item_of(name);
 		bool is_done = !item || item->state == SCHEDULE_DONE;
+		if (is_external[i]) {
+			if (!is_same(there, "external"))
+				return fail_check(name, "not the external one");
+			continue;
+		}
 		if (!is_same(there, FILES[i].after) && !is_same(there, FILES[i].before))
 			return fail_check(name, "neither");
 		if (is_done && strcmp(name, "from") != 0 && !is_same(there, FILES[i].after))
@@ -176,6 +201,8 @@ static bool check_each(void)
 			return fail_check(name, "no error");
 	}
 	/* what is renamed is there once */
+	if (is_external[2] || is_external[3])
+		return true;
 	if ((access(path_of("from"), F_OK) == 0) + (access(path_of("to"), F_OK) == 0) +
 		    (access(path_of(".seen-undo.1/0"), F_OK) == 0) !=
 	    1)
@@ -212,8 +239,40 @@ struct failure {
 	const char *names;
 	long number;
 	int error;
-	long calls; /* how many there were, of a run without a failure */
+	long died;      /* > 0: it was killed before, at that call of all that change something */
+	bool is_always; /* all calls behind it, too; and all is done */
+	int external;   /* > 0: of each so many paths one was changed then */
+	long calls;     /* how many there were, of a run without a failure */
 };
+
+/* Killed: nothing that it does from then on is done. */
+static void kill_at(long which)
+{
+	fail_at("pwrite write pwritev mkdirat unlinkat renameat2 linkat symlinkat mknodat fchmod "
+		"futimens utimensat openat",
+		which, EIO);
+	always = true;
+	(void)apply_plan(&plan, &records, records_fd, root, false, &result);
+	fail_at(NULL, 0, 0);
+	always = false;
+	apply_result_free(&result);
+	schedule_free(&plan);
+	must(schedule_read(records_fd, 1, &records, &plan) == 0);
+}
+
+static void change_files(int each)
+{
+	for (size_t i = 0; i < NAMES; i++) {
+		const char *path = path_of(FILES[i].name), *there = inspect(FILES[i].name);
+		is_external[i] = each > 0 && (int)i % 4 == each - 1 && !is_same(there, "/") &&
+				 strcmp(FILES[i].name, "one") != 0 &&
+				 access(path_of("dir"), F_OK) == 0;
+		if (!is_external[i])
+			continue;
+		must(!there || unlink(path) == 0);
+		write_path(path, "external", 8);
+	}
+}
 
 /* Does the plan with one failing call, and then the rest of it. */
 static int run_failing(void *data)
@@ -222,10 +281,17 @@ static int run_failing(void *data)
 
 	make_plan();
 	size_t before = descriptors();
+	if (failure->died > 0)
+		kill_at(failure->died);
+	change_files(failure->external);
 	fail_at(failure->names, failure->number, failure->error);
-	int first = apply_plan(&plan, &records, records_fd, root, false, &result);
+	always = failure->is_always;
+	int first = apply_plan(&plan, &records, records_fd, root, failure->died > 0, &result);
 	long calls = count;
 	fail_at(NULL, 0, 0);
+	always = false;
+	if (failure->is_always && (first != 0 || result.done != plan.count))
+		return 9;
 	if (failure->number == 0) {
 		int fd = open(path_of("calls"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		must(write(fd, &calls, sizeof(calls)) == sizeof(calls) && close(fd) == 0);
@@ -234,8 +300,9 @@ static int run_failing(void *data)
 		return 1;
 	if (descriptors() != before)
 		return 2;
+	/* what began to be made is left only where something failed that is named */
 	if (first == 0)
-		return has_temporary(root) ? 3 : 0;
+		return has_temporary(root) && result.failed + result.skipped == 0 ? 3 : 0;
 	/* what ended it is gone: as `seen undo --continue` */
 	apply_result_free(&result);
 	schedule_free(&plan);
@@ -268,9 +335,10 @@ static int run(struct failure *failure)
 }
 
 /* Each call of these, with each error. */
-static void check_each_call(const char *names, const int *errors, size_t error_count)
+static void check_each_call(const char *names, const int *errors, size_t error_count, long died,
+			    int external)
 {
-	struct failure failure = { .names = names };
+	struct failure failure = { .names = names, .died = died, .external = external };
 
 	cr_assert_eq(run(&failure), 0);
 	cr_assert_gt(failure.calls, 0);
@@ -285,7 +353,7 @@ static void check_each_call(const char *names, const int *errors, size_t error_c
 
 #define CHECK_EACH(names, ...) \
 	check_each_call(names, (const int[]){ __VA_ARGS__ }, \
-			sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
+			sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int), 0, 0)
 
 Test(apply_failing, memory)
 {
@@ -340,4 +408,66 @@ Test(apply_failing, metadata)
 	CHECK_EACH("fchmod chmod fchown fchownat futimens utimensat lgetxattr llistxattr fgetxattr "
 		   "flistxattr fsetxattr lsetxattr lremovexattr",
 		   EPERM, EIO);
+}
+
+/* It was killed at each call that changes something, and goes on; others changed files meanwhile. */
+Test(apply_failing, killed)
+{
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	for (int external = 0; external <= 4; external++)
+		for (long died = 1; died < 150; died += external ? 3 : 1) {
+			struct failure failure = { .names = "x",
+						   .died = died,
+						   .external = external };
+			int status = run(&failure);
+			cr_expect_eq(status, 0, "killed at %ld, changes %d: %d", died, external,
+				     status);
+		}
+}
+
+/* The same, and then a call fails, too. */
+Test(apply_failing, killed_and_failing)
+{
+	static const char *const NAMES_OF_CALLS[] = {
+		"openat open openat2 read pread fstat fstatat statx readlinkat",
+		"write pwrite ftruncate mkdirat unlinkat renameat2 linkat symlinkat mknodat fchmod "
+		"futimens",
+	};
+	static const int ERRORS[] = { EACCES, EIO, EINVAL, EEXIST, ENOENT };
+
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	for (long i = 0; i < 150; i++) {
+		struct failure failure = { .names = NAMES_OF_CALLS[i % 2],
+					   .died = 3 + i * 37 % 140,
+					   .external = (int)(i % 5),
+					   .number = 1 + i * 53 % 170,
+					   .error = ERRORS[i % 3 + (i % 2 ? 2 : 0)] };
+		int status = run(&failure);
+		cr_expect_eq(status, 0, "killed at %ld, changes %d, call %ld of %s, %s: %d",
+			     failure.died, failure.external, failure.number, failure.names,
+			     strerror(failure.error), status);
+	}
+}
+
+/* A file system that does not know a call: it is done in another way. */
+Test(apply_failing, file_systems)
+{
+	static const struct failure FAILURES[] = {
+		{ .names = "renameat2", .error = EINVAL, .is_always = true },
+		{ .names = "openat2", .error = ENOSYS, .is_always = true },
+		{ .names = "fallocate posix_fallocate ioctl",
+		  .error = EOPNOTSUPP,
+		  .is_always = true },
+	};
+
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	for (size_t i = 0; i < sizeof(FAILURES) / sizeof(FAILURES[0]); i++) {
+		struct failure failure = FAILURES[i];
+		failure.number = 1;
+		int status = run(&failure);
+		cr_expect_eq(status, 0, "%s: %d", failure.names, status);
+	}
 }
