@@ -197,6 +197,8 @@ class Instructions(unittest.TestCase):
         ran = executed(os.path.join(self.session.directory, "callgrind")) & set(symbols)
         self.assertGreater(len(ran), 40)
         self.assertEqual([name for name in sorted(ran) if not start <= symbols[name][0] < start + size], [], "not in shim/start.ld")
+        touched = 16 * 4096  # by the loader, at the file's head
+        self.assertEqual([name for name in sorted(ran) if sum(symbols[name]) > touched], [], "behind the first sixteen pages")
 
     def test_names_of_what_a_start_runs(self):
         with open(os.path.join(SOURCE, "shim/start.ld"), encoding="ascii") as file:

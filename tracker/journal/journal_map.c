@@ -196,8 +196,11 @@ static int map(const char *path, enum mapping mapping, struct journal *ret_journ
 {
 	bool to_read = mapping == MAPPING_READER || mapping == MAPPING_HEAD;
 	struct stat stat;
-	int fd = sys_open(path, (to_read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-			  0);
+	/* A time of access would be written anew at each start, since records change the time of
+	 * modification.  The kernel leaves it alone for the owner, who alone may write here. */
+	int fd = sys_open(
+		path,
+		(to_read ? O_RDONLY : O_RDWR | O_NOATIME) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
 	int error = sys_fstat(fd, &stat);

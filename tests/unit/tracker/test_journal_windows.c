@@ -86,6 +86,19 @@ Test(journal_windows, a_record_at_the_end_goes_on_behind_it)
 	cr_assert(kept && length == sizeof(text) && memcmp(kept, text, length) == 0);
 }
 
+/* Records change the time of modification.  Without O_NOATIME the next view would have the kernel write the file's inode for the
+ * time of access (relatime, mount(8)). */
+Test(journal_windows, a_view_leaves_the_time_of_access)
+{
+	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 2000000 } };
+	struct stat stat_after;
+
+	cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+	cr_assert_eq(journal_map_windows(path, &third), 0);
+	cr_assert_eq(stat(path, &stat_after), 0);
+	cr_assert_eq(stat_after.st_atim.tv_sec, 1000000);
+}
+
 Test(journal_windows, views_far_apart_write_to_the_same_place)
 {
 	struct journal_entry entry;
