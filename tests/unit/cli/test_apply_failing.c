@@ -10,21 +10,34 @@
 
 #include "failing_libc.h"
 
-enum { NAMES = 18 };
+enum { NAMES = 22, USER = 65534 };
 
 /* What the plan makes of what.  NULL: nothing; "/": a directory; "|": a FIFO; "->": a symbolic link. */
 static const struct {
 	const char *name, *before, *after;
 } FILES[NAMES] = {
-	{ "gone", "made", NULL },       { "old", "/", NULL },
-	{ "from", "renamed", NULL },    { "to", NULL, "renamed" },
-	{ "dir", NULL, "/" },           { "put", NULL, "put" },
-	{ "dir/inner", NULL, "inner" }, { "swap", "now", "before" },
-	{ "link", NULL, "->now" },      { "relink", "->now", "->before" },
-	{ "hard", NULL, "one" },        { "written", "now", "earlier" },
-	{ "mode", "mode", "mode" },     { "one", "one", "one" },
-	{ "fifo", NULL, "|" },          { "hardened", "two", "one" },
-	{ "attribute", "a", "a" },      { "kept", "now", "then" },
+	{ "gone", "made", NULL },
+	{ "old", "/", NULL },
+	{ "from", "renamed", NULL },
+	{ "to", NULL, "renamed" },
+	{ "dir", NULL, "/" },
+	{ "put", NULL, "put" },
+	{ "dir/inner", NULL, "inner" },
+	{ "swap", "now", "before" },
+	{ "link", NULL, "->now" },
+	{ "relink", "->now", "->before" },
+	{ "hard", NULL, "one" },
+	{ "written", "now", "earlier" },
+	{ "mode", "mode", "mode" },
+	{ "one", "one", "one" },
+	{ "fifo", NULL, "|" },
+	{ "hardened", "two", "one" },
+	{ "attribute", "a", "a" },
+	{ "kept", "now", "then" },
+	{ "closed", "/", "/" },
+	{ "closed/gone", "made", NULL },
+	{ "closed/swap", "now", "before" },
+	{ "closed/put", NULL, "put" },
 };
 
 static char root[64], undo[80];
@@ -33,6 +46,7 @@ static struct tree_records records;
 static struct apply_result result;
 static int records_fd;
 static bool is_external[NAMES]; /* another program put a file there meanwhile */
+static bool as_root;            /* else as a user who may not write to each directory */
 
 static const char *path_of(const char *name)
 {
@@ -125,6 +139,7 @@ static void make_plan(void)
 	/* where there are any; else there is nothing to be removed */
 	(void)setxattr(path_of("attribute"), "user.seen", "x", 1, 0);
 	(void)setxattr(path_of("kept"), "user.seen", "x", 1, 0);
+	must(chmod(path_of("written"), 0444) == 0 && chmod(path_of("closed"), 0500) == 0);
 	must(mkdir(undo, 0700) == 0);
 	records_fd = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(records_fd >= 0);
@@ -133,6 +148,7 @@ static void make_plan(void)
 					    .number = 1,
 					    .kind = OPERATION_UNDO } };
 	(void)add(SCHEDULE_REMOVE, "gone", NULL, 0);
+	(void)add(SCHEDULE_REMOVE, "closed/gone", NULL, 0);
 	(void)add(SCHEDULE_RMDIR, "old", NULL, 0);
 	(void)add(SCHEDULE_STAGE, "from", ".seen-undo.1/0", 0);
 	struct pack_state renamed = plan.items[plan.count - 1].found;
@@ -145,6 +161,8 @@ static void make_plan(void)
 	(void)add_content(SCHEDULE_SWAP, "swap", "before", S_IFREG | 0644);
 	(void)add_content(SCHEDULE_PUT, "link", "now", S_IFLNK | 0777);
 	(void)add_content(SCHEDULE_SWAP, "relink", "before", S_IFLNK | 0777);
+	(void)add_content(SCHEDULE_PUT, "closed/put", "put", S_IFREG | 0640);
+	(void)add_content(SCHEDULE_SWAP, "closed/swap", "before", S_IFREG | 0640);
 	(void)add(SCHEDULE_PUT, "fifo", NULL, S_IFIFO | 0600);
 	/* an earlier state of the same file: its attributes go with it */
 	struct schedule_item *kept = add_content(SCHEDULE_SWAP, "kept", "then", S_IFREG | 0600);
@@ -152,7 +170,7 @@ static void make_plan(void)
 	kept->wanted.dev = kept->found.dev;
 	(void)add(SCHEDULE_LINK, "hard", "one", S_IFREG | 0644);
 	(void)add(SCHEDULE_RELINK, "hardened", "one", S_IFREG | 0644);
-	(void)add_content(SCHEDULE_WRITE, "written", "earlier", S_IFREG | 0644);
+	(void)add_content(SCHEDULE_WRITE, "written", "earlier", S_IFREG | 0444);
 	struct schedule_item *attribute = add(SCHEDULE_ATTRIBUTE, "attribute", NULL,
 					      S_IFREG | 0644);
 	attribute->flags = SCHEDULE_NO_VALUE;
@@ -223,6 +241,18 @@ static bool has_temporary(const char *directory)
 	return found;
 }
 
+/* What was made writable for a while is as it was. */
+static bool is_closed(void)
+{
+	struct stat closed, written;
+
+	must(stat(path_of("closed"), &closed) == 0);
+	if ((closed.st_mode & 07777) != 0500)
+		return fail_check("closed", "left open");
+	return lstat(path_of("written"), &written) < 0 || is_external[11] ||
+	       ((written.st_mode & 07777) == 0444 || fail_check("written", "left writable"));
+}
+
 static size_t descriptors(void)
 {
 	DIR *stream = opendir("/proc/self/fd");
@@ -245,23 +275,33 @@ struct failure {
 	long calls;     /* how many there were, of a run without a failure */
 };
 
+/* What another process of `seen` finds of it. */
+static bool read_again(void)
+{
+	apply_result_free(&result);
+	schedule_free(&plan);
+	return tree_records_read(undo, &records) == 0 &&
+	       schedule_read(records_fd, 1, &records, &plan) == 0;
+}
+
 /* Killed: nothing that it does from then on is done. */
 static void kill_at(long which)
 {
-	fail_at("pwrite write pwritev mkdirat unlinkat renameat2 linkat symlinkat mknodat fchmod "
-		"futimens utimensat openat",
+	fail_at("pwrite write pwritev mkdirat unlinkat renameat2 linkat symlinkat mknodat chmod "
+		"fchmod futimens utimensat openat",
 		which, EIO);
 	always = true;
 	(void)apply_plan(&plan, &records, records_fd, root, false, &result);
 	fail_at(NULL, 0, 0);
 	always = false;
-	apply_result_free(&result);
-	schedule_free(&plan);
-	must(schedule_read(records_fd, 1, &records, &plan) == 0);
+	must(read_again());
 }
 
 static void change_files(int each)
 {
+	struct stat closed;
+
+	must(stat(path_of("closed"), &closed) == 0 && chmod(path_of("closed"), 0700) == 0);
 	for (size_t i = 0; i < NAMES; i++) {
 		const char *path = path_of(FILES[i].name), *there = inspect(FILES[i].name);
 		is_external[i] = each > 0 && (int)i % 4 == each - 1 && !is_same(there, "/") &&
@@ -272,6 +312,7 @@ static void change_files(int each)
 		must(!there || unlink(path) == 0);
 		write_path(path, "external", 8);
 	}
+	must(chmod(path_of("closed"), closed.st_mode & 07777) == 0);
 }
 
 /* Does the plan with one failing call, and then the rest of it. */
@@ -279,10 +320,12 @@ static int run_failing(void *data)
 {
 	struct failure *failure = data;
 
+	if (!as_root && geteuid() == 0)
+		must(setresgid(USER, USER, USER) == 0 && setresuid(USER, USER, USER) == 0);
 	make_plan();
-	size_t before = descriptors();
 	if (failure->died > 0)
 		kill_at(failure->died);
+	size_t before = descriptors();
 	change_files(failure->external);
 	fail_at(failure->names, failure->number, failure->error);
 	always = failure->is_always;
@@ -302,11 +345,12 @@ static int run_failing(void *data)
 		return 2;
 	/* what began to be made is left only where something failed that is named */
 	if (first == 0)
-		return has_temporary(root) && result.failed + result.skipped == 0 ? 3 : 0;
+		return has_temporary(root) && result.failed + result.skipped == 0 ? 3
+		       : failure->number == 0 && !is_closed()                     ? 10
+										  : 0;
 	/* what ended it is gone: as `seen undo --continue` */
-	apply_result_free(&result);
-	schedule_free(&plan);
-	if (schedule_read(records_fd, 1, &records, &plan) != 0)
+	tree_records_close(&records);
+	if (!read_again())
 		return 4;
 	if (apply_plan(&plan, &records, records_fd, root, true, &result) != 0)
 		return 5;
@@ -315,7 +359,7 @@ static int run_failing(void *data)
 	for (size_t i = 0; i < plan.count; i++)
 		if (plan.items[i].state == SCHEDULE_TODO)
 			return 7;
-	return has_temporary(root) ? 8 : 0;
+	return has_temporary(root) ? 8 : is_closed() ? 0 : 11;
 }
 
 static int run(struct failure *failure)
@@ -326,10 +370,13 @@ static int run(struct failure *failure)
 		must(mkdtemp(root) != NULL);
 	}
 	(void)snprintf(undo, sizeof(undo), "%s/undo", root);
+	if (!as_root && geteuid() == 0)
+		must(chown(root, USER, USER) == 0);
 	int status = in_child(run_failing, failure);
 	int fd = open(path_of("calls"), O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		must(read(fd, &failure->calls, sizeof(failure->calls)) > 0 && close(fd) == 0);
+	(void)chmod(path_of("closed"), 0700);
 	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return status;
 }
@@ -357,6 +404,7 @@ static void check_each_call(const char *names, const int *errors, size_t error_c
 
 Test(apply_failing, memory)
 {
+	as_root = true;
 	if (!CAN_FAIL)
 		cr_skip("a sanitizer has these functions");
 	CHECK_EACH("malloc calloc realloc", ENOMEM);
@@ -379,6 +427,7 @@ Test(apply_failing, reads)
 
 Test(apply_failing, writes)
 {
+	as_root = true;
 	if (!CAN_FAIL)
 		cr_skip("a sanitizer has these functions");
 	CHECK_EACH("write pwrite pwritev ftruncate fallocate posix_fallocate fsync fdatasync",
@@ -431,7 +480,7 @@ Test(apply_failing, killed_and_failing)
 {
 	static const char *const NAMES_OF_CALLS[] = {
 		"openat open openat2 read pread fstat fstatat statx readlinkat",
-		"write pwrite ftruncate mkdirat unlinkat renameat2 linkat symlinkat mknodat fchmod "
+		"write pwrite ftruncate mkdirat unlinkat renameat2 linkat symlinkat mknodat chmod "
 		"futimens",
 	};
 	static const int ERRORS[] = { EACCES, EIO, EINVAL, EEXIST, ENOENT };
