@@ -60,6 +60,10 @@ static int make_leave(struct making *making, const struct tree_change *change, b
 	*ret_stays = false;
 	if (!now->exists)
 		return 0;
+	if (change->moved_from == change->path && !making_is_taken(making, change->path, false)) {
+		*ret_stays = true; /* so do the directories */
+		return 0;
+	}
 	if (change->moved_from) {
 		if (making_carrier(making, change))
 			return 0;
@@ -212,6 +216,18 @@ static int make_above(struct making *making, bool is_object, const char *path)
 	return error;
 }
 
+/* What the items from one on do to a name. */
+static enum schedule_verb verb_of(const struct schedule *plan, size_t first)
+{
+	enum schedule_verb verb = SCHEDULE_VERB_META;
+
+	for (size_t i = first; i < plan->count; i++)
+		if (plan->items[i].kind != SCHEDULE_META &&
+		    plan->items[i].kind != SCHEDULE_ATTRIBUTE)
+			verb = SCHEDULE_VERB_RESTORE;
+	return verb;
+}
+
 /* What had the name before is there again. */
 static int make_arrive(struct making *making, const struct tree_change *change, bool stays)
 {
@@ -228,16 +244,14 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 		error = make_above(making, is_object(making, change), change->path);
 	if (error < 0)
 		return error;
-	if (!change->moved_to) {
+	if (!change->moved_to || stays) {
 		error = stays ? making_adjust(making, change->path, was, &change->after,
 					      change->path)
 			      : making_new(making, change->path, was);
-		enum schedule_verb verb = SCHEDULE_VERB_META;
-		for (size_t i = items; i < making->plan->count; i++)
-			if (making->plan->items[i].kind != SCHEDULE_META &&
-			    making->plan->items[i].kind != SCHEDULE_ATTRIBUTE)
-				verb = SCHEDULE_VERB_RESTORE;
-		return error ? error : note(making, verb, change, NULL);
+		bool is_noted = !change->moved_to || making->plan->count > items;
+		return error || !is_noted
+			       ? error
+			       : note(making, verb_of(making->plan, items), change, NULL);
 	}
 	if (!from || !from->after.exists)
 		return 0;
@@ -245,12 +259,17 @@ static int make_arrive(struct making *making, const struct tree_change *change, 
 		schedule_stage_path(making, from, staged);
 		error = making_add(making, SCHEDULE_PLACE, change->path, staged, NULL,
 				   &from->after);
-		(void)note(making, SCHEDULE_VERB_RENAME, change, from->path);
-	} else {
+		if (from != change)
+			(void)note(making, SCHEDULE_VERB_RENAME, change, from->path);
+	} else if (from != change) {
 		(void)note(making, SCHEDULE_VERB_RESTORE, change, NULL);
 	}
+	const size_t adjustments = making->plan->count;
 	if (error == 0)
 		error = making_adjust(making, change->path, was, &from->after, from->path);
+	/* it has had its name all the time */
+	if (from == change && making->plan->count > adjustments)
+		(void)note(making, verb_of(making->plan, adjustments), change, NULL);
 	for (; items < making->plan->count; items++)
 		making->plan->items[items].found.ctime_ns = 0;
 	return error;

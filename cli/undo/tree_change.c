@@ -27,7 +27,7 @@ struct reading {
 	uint64_t end_ns;        /* of the last record of all */
 	struct tree_changes *changes;
 	const struct found_list *list;
-	bool list_moved, list_refs;
+	bool list_moved, for_undo;
 };
 
 /* ---- is it as the session left it? ---- */
@@ -263,9 +263,11 @@ static int change_of(struct reading *reading, const struct found *items, size_t 
 			change.moved_to = tree_memory_text(reading->walk->memory, current,
 							   strlen(current));
 			error = change.moved_to ? 0 : -ENOMEM;
-		} else if (!node->bytes) {
-			change.metadata = node->metadata;
-			change.same_content = true;
+		} else {
+			change.metadata = node->bytes ? 0 : node->metadata;
+			change.same_content = !node->bytes;
+			if (reading->for_undo && tree_found_is_elsewhere(reading->list, node))
+				change.moved_from = change.moved_to = change.path;
 		}
 	}
 	if (error == 0 && !node && !change.moved_to && change.before.exists)
@@ -284,7 +286,7 @@ bool tree_change_is_nothing(const struct tree_change *change)
 static bool is_listed(const struct reading *reading, const struct tree_change *change)
 {
 	return !tree_change_is_nothing(change) ||
-	       (reading->list_refs && git_path_is_ref(change->path));
+	       (reading->for_undo && git_path_is_ref(change->path));
 }
 
 /* git sets the time of an object that it would have to make: that keeps it from being pruned. */
@@ -298,7 +300,7 @@ static int collect(struct reading *reading)
 {
 	struct found_list list = { .count = 0 };
 	struct tree_changes *changes = reading->changes;
-	int error = tree_found_read(reading->walk, &list);
+	int error = tree_found_read(reading->walk, reading->for_undo, &list);
 	if (error == 0 && reading->list_moved)
 		error = tree_moved_find(reading->walk, reading->base, &list);
 	tree_found_sort(&list);
@@ -450,7 +452,7 @@ static int read_range(const struct tree_records *records, size_t first, size_t e
 	struct reading reading = { .walk = tree_walk_new(),
 				   .changes = ret_changes,
 				   .list_moved = range->list_moved,
-				   .list_refs = range->list_refs };
+				   .for_undo = range->for_undo };
 	int error = reading.walk ? walk_until(records, end, later) : -ENOMEM;
 
 	*ret_changes = (struct tree_changes){ .walk = reading.walk };

@@ -8,6 +8,7 @@
  * A change is about one name.  What was renamed from A to B is two changes: A, with `moved_to` B,
  * and B, with `moved_from` A.  Of a renamed directory it is these two, and the ones of the names
  * below that were changed by themselves; all else below it moved along unmentioned.
+ * What has its old name in another directory, since its own has another name, is one change with both: its path.
  */
 #ifndef SEEN_CLI_TREE_CHANGE_H
 #define SEEN_CLI_TREE_CHANGE_H
@@ -72,8 +73,9 @@ struct tree_range {
 	uint64_t (*lives_until)(const struct tree_record *record, void *data);
 	void *data;
 	bool list_moved; /* all that a renamed directory took along is listed, too */
-	/* Refs of git that were neither there before nor are there after are listed, too: git_packed.h. */
-	bool list_refs;
+	/* What an undo needs is listed, too: refs of git that were neither there before nor are there after
+	 * (git_packed.h); and what has its name in another directory now, since its own was renamed away. */
+	bool for_undo;
 };
 
 struct tree_changes {

@@ -162,7 +162,7 @@ static int make_plan(struct undo_run *run)
 		.locks = &run->locks,
 		.log_message = request->kind == OPERATION_REDO ? "seen redo" : log_message,
 	};
-	run->range.list_refs = true;
+	run->range.for_undo = true;
 	int error = tree_changes_read(&run->records, &run->range, &run->changes);
 
 	if (error == 0)

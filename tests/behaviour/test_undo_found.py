@@ -21,6 +21,32 @@ class Found(unittest.TestCase):
         self.assertEqual(session.seen("undo", "--all", "--session", session.name).stderr, b"")
         self.assertEqual(difference(before, tree(session.workspace)), [])
 
+    def test_what_keeps_its_name_in_a_directory_that_has_it_now(self):
+        """Its own directory was renamed: `mv d e; mkdir d; mv e/x d/`."""
+        session = Session()
+        self.addCleanup(session.close)
+        cases = {"file": "mv d e && mkdir d && mv e/x d/", "directory": "mv d e; mkdir d; mv e/s d/; echo more >> d/s/z", "changed": "mv d e; mkdir d; mv e/x d/; echo more >> d/x; echo n > d/n",
+                 "deeper": "mv d e; mkdir -p d/s; mv e/s/z d/s/", "exchanged": "mkdir e; echo q > e/q; mv d t; mv e d; mv t e; mv e/x d/x", "above": "mv d e; mkdir d; mv e/s/z t; mkdir d/s; mv t d/s/z; mv e f"}
+        for case in cases:
+            for name in "x", "y", "s/z":
+                os.makedirs(os.path.dirname(session.path("%s/d/%s" % (case, name))), exist_ok=True)
+                session.write("%s/d/%s" % (case, name), name.encode())
+        before = tree(session.workspace)
+        agent = session.agent()
+        for case, command in cases.items():
+            agent.shell("cd %s; %s" % (case, command))
+        agent.close()
+        after = tree(session.workspace)
+        for command, expected in ("undo", before), ("redo", after), ("undo", before):
+            result = session.seen(command, *(("--all", "--times") if command == "undo" else ()), "--session", session.name, check=False)
+            self.assertEqual(difference(expected, tree(session.workspace)), [], (command, result))
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            self.assertEqual([line for line in result.stdout.decode().splitlines() if line.endswith("/x") and not line.endswith("changed/d/x")], [])
+        session.seen("redo", "--session", session.name)
+        for number in reversed(range(1, len(cases) + 1)):
+            self.assertEqual(session.seen("undo", "--step", str(number), "--times", "--session", session.name).stderr, b"")
+        self.assertEqual(difference(before, tree(session.workspace)), [])
+
     def test_a_directory_that_an_undo_before_made_goes_along_with_the_one_above_it(self):
         session = Session()
         self.addCleanup(session.close)

@@ -110,7 +110,7 @@ static void start(void)
 	must(directory >= 0);
 }
 
-static char *end_of_board(void)
+static char *board_limit(void)
 {
 	const uintptr_t PAGE = (uintptr_t)sysconf(_SC_PAGESIZE);
 
@@ -127,7 +127,7 @@ static long argument_of(const uint8_t *bytes)
 	case 1:
 		return (long)(uintptr_t)(board->text + number % 4096);
 	case 2: /* at its end: no NUL follows */
-		return (long)(uintptr_t)(end_of_board() - number % EDGE_BYTES);
+		return (long)(uintptr_t)(board_limit() - number % EDGE_BYTES);
 	case 3:
 		return AT_FDCWD;
 	case 4:
@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *memory = data + calls * CALL_BYTES;
 	size_t memory_bytes = size - calls * CALL_BYTES;
 	fill(board->text, MEMORY_BYTES, 0, memory, memory_bytes);
-	fill(end_of_board() - EDGE_BYTES, EDGE_BYTES, 'x', memory, memory_bytes);
+	fill(board_limit() - EDGE_BYTES, EDGE_BYTES, 'x', memory, memory_bytes);
 	for (size_t i = 0; i < calls; i++, data += CALL_BYTES) {
 		const struct system_call *form = &SYSTEM_CALLS[data[0] % SYSTEM_CALL_COUNT];
 		int seat = data[1] % SEATS;
