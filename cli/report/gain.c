@@ -9,6 +9,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/text.h"
+#include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
 #include "cli/session/program_sums.h"
 #include "cli/session/scopes.h"
@@ -312,7 +313,7 @@ static int by_name(const void *a, const void *b)
 /* ---- the whole ---- */
 
 /* Counts by the segment, else by the journal.  ret_of_journal: it was that.  Returns 0; -ENOMEM;
- * -ENODATA: nothing is known. */
+ * -ENODATA: nothing is known; -EIO: it could not be read. */
 static int count(const struct config *config, const struct store *store, struct counted *counted,
 		 bool *ret_of_journal)
 {
@@ -321,11 +322,14 @@ static int count(const struct config *config, const struct store *store, struct 
 	struct session session;
 
 	*ret_of_journal = false;
-	if (listed->has_segment && session_open(config, listed->name, &session) == 0) {
-		int error = count_segment(&session.segment, counted);
+	int error = listed->has_segment ? session_open(config, listed->name, &session) : -ENOENT;
+	if (error == 0) {
+		error = count_segment(&session.segment, counted);
 		session_close(&session);
 		return error;
 	}
+	if (!journal_file_outlives(error))
+		return -EIO;
 	*ret_of_journal = true;
 	for (int place = 0; place < STORE_PLACES && listed->has_journal; place++)
 		if (listed->in[place] &&
@@ -351,8 +355,8 @@ static int gather(const struct config *config, const struct store *store,
 		int error = session->created_realtime_ns
 				    ? count(config, store, &counted, &of_journal)
 				    : -ENODATA;
-		if (error == -ENODATA) {
-			gain->unread[session->state]++;
+		if (error == -ENODATA || error == -EIO) {
+			gain->unread[error == -EIO ? STORE_UNREADABLE : session->state]++;
 			continue;
 		}
 		gain->of_journals += of_journal;

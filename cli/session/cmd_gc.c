@@ -46,7 +46,7 @@ struct collection {
 	uint64_t now_realtime_ns;
 	unsigned count;
 	uint64_t removed_bytes, left_bytes;
-	json_t *removed; /* NULL: for people */
+	json_t *removed; /* for programs */
 	int code;
 };
 
@@ -63,7 +63,7 @@ static void report(struct collection *collection, const struct store_session *se
 {
 	char bytes[TEXT_NUMBER_BYTES], age[STORE_AGE_BYTES];
 
-	if (collection->removed) {
+	if (json) {
 		json_t *object = json_object();
 		(void)json_object_set_new(object, "name", text_json(session->name));
 		(void)json_object_set_new(object, "reason", json_string(reason));
@@ -85,7 +85,7 @@ static void report_total(struct collection *collection)
 {
 	char removed[TEXT_NUMBER_BYTES], left[TEXT_NUMBER_BYTES];
 
-	if (!collection->removed) {
+	if (!json) {
 		(void)printf("%s %u session%s, %s bytes; %s bytes are left\n",
 			     dry_run ? "would remove" : "removed", collection->count,
 			     collection->count == 1 ? "" : "s",
@@ -205,7 +205,7 @@ static void collect_conversations(struct collection *collection, uint64_t keep_d
 		message("records of conversations were left: %s", strerror(-error));
 		collection->code = EXIT_CODE_PARTLY;
 	}
-	if (count && !collection->removed)
+	if (count && !json)
 		(void)printf("%s %u record%s of conversations  %13s bytes\n",
 			     dry_run ? "would remove" : "removed", count, count == 1 ? "" : "s",
 			     text_number(bytes, text));

@@ -1,6 +1,7 @@
 /*
  * `seen status`: what a session has counted, who lives in it, and how full it is.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "cli/base/tokens.h"
 #include "cli/command.h"
 #include "cli/session/coverage_json.h"
+#include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
 #include "cli/session/program_sums.h"
 #include "cli/session/scopes.h"
@@ -528,10 +530,13 @@ static int show(const struct session *session, char **words)
 	const struct segment *segment = &session->segment;
 	struct journal journal = { .path = NULL };
 	struct status status = { .session = session, .journal = &journal };
-	int error = 0;
+	const char *path = session_journal(session);
+	int error = path ? session_check_path(path) : 0;
 
-	if (session_journal(session) && session_check_path(session_journal(session)) == 0)
-		(void)journal_map_to_read(session_journal(session), &journal);
+	if (path && error == 0)
+		error = journal_map_to_read(path, &journal);
+	if (error < 0 && error != -ENOENT)
+		message("%s: %s", path, journal_file_explain(error));
 	summary_compute(segment, &journal, NULL, 0, 0, &status.summary);
 	program_sums_gather(&journal, &status.programs);
 	status.scope_count = scopes_list(segment, &status.scopes);
@@ -539,9 +544,10 @@ static int show(const struct session *session, char **words)
 	status.workspace = segment_text(segment, segment->settings->paths_workspace, NULL);
 	if (!status.workspace)
 		status.workspace = "";
-	if (json)
-		error = status.scope_count < 0 ? status.scope_count : print_json(&status);
-	else
+	error = status.scope_count < 0 ? status.scope_count : 0;
+	if (error == 0 && json)
+		error = print_json(&status);
+	else if (error == 0)
 		print_people(&status);
 	free(status.scopes);
 	journal_unmap(&journal);

@@ -41,7 +41,8 @@ uint64_t expiry_apply(const struct store *store, const struct expiry *expiry)
 					      : expiry->max_bytes && left > expiry->max_bytes &&
 							!is_old(expiry, session) &&
 							is_last == (round == BY_SIZE_LAST);
-			if (is_due && session->state != STORE_OTHER_USER &&
+			if (is_due && !session->is_unmeasured &&
+			    session->state != STORE_OTHER_USER &&
 			    expiry->remove(session, round == BY_AGE ? EXPIRY_AGE : EXPIRY_SIZE,
 					   expiry->data))
 				left -= session->size_bytes;

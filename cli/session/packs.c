@@ -45,15 +45,17 @@ static bool is_of_operation(const char *name)
 		strspn(digits, "0123456789abcdef") == MERGED_DIGITS && !digits[MERGED_DIGITS]);
 }
 
-static bool identify(int at, const char *name, enum level level, struct found *ret_found)
+/* Returns 0; -EEXIST: it is none of the packs; -errno: that is not known. */
+static int identify(int at, const char *name, enum level level, struct found *ret_found)
 {
 	struct found found = { .at = at, .name = name, .below = LEVEL_PACKS };
 	uint32_t part;
 	bool known;
 
-	if (fstatat(at, name, &found.stat, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    found.stat.st_uid != geteuid())
-		return false;
+	if (fstatat(at, name, &found.stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (found.stat.st_uid != geteuid())
+		return -EEXIST;
 	if (S_ISDIR(found.stat.st_mode)) {
 		if (level != LEVEL_FILES && pack_is_files_name(name, &part))
 			found.below = LEVEL_FILES;
@@ -69,7 +71,7 @@ static bool identify(int at, const char *name, enum level level, struct found *r
 						  : strcmp(name, LOCKS) == 0);
 	}
 	*ret_found = found;
-	return known;
+	return known ? 0 : -EEXIST;
 }
 
 /* Walks the directory `at`; names that are no part's are -EEXIST where is_strict. */
@@ -81,23 +83,25 @@ static int walk(int at, enum level level, bool is_strict, visitor *visit, void *
 	const char *name;
 
 	while (error == 0 && stream && (name = store_files_next(stream))) {
-		struct found found;
-		if (!identify(at, name, level, &found)) {
-			error = is_strict ? -EEXIST : 0;
-		} else {
-			int fd = -1;
-			if (S_ISDIR(found.stat.st_mode) &&
-			    session_open_directory(at, name, &fd) == 0) {
-				error = walk(fd, found.below, is_strict, visit, data, ret_name,
-					     capacity);
-				(void)close(fd);
-			}
-			if (error == 0)
-				error = visit(&found, level, data);
+		struct found found = { .name = NULL };
+		int fd = -1;
+		error = identify(at, name, level, &found);
+		if (error == 0 && S_ISDIR(found.stat.st_mode))
+			error = session_open_directory(at, name, &fd);
+		if (fd >= 0) {
+			error = walk(fd, found.below, is_strict, visit, data, ret_name, capacity);
+			(void)close(fd);
 		}
+		if (error == 0)
+			error = visit(&found, level, data);
+		/* it went meanwhile, or is another one's, and stays */
+		if (error == -ENOENT || (error == -EEXIST && !is_strict))
+			error = 0;
 		if (error < 0 && ret_name && !ret_name[0])
 			(void)snprintf(ret_name, capacity, PACK_DIRECTORY "/%s", name);
 	}
+	if (stream && error == 0)
+		error = -errno; /* of its end */
 	if (stream)
 		(void)closedir(stream);
 	return error;
@@ -225,14 +229,16 @@ int packs_remove(int at, bool only_try, char *ret_name, size_t capacity)
 	return error;
 }
 
-uint64_t packs_size(int at)
+int packs_size(int at, uint64_t *ret_bytes)
 {
 	struct count counted = { 0 };
 	int fd = -1;
+	int error = session_open_directory(at, PACK_DIRECTORY, &fd);
 
-	if (session_open_directory(at, PACK_DIRECTORY, &fd) == 0) {
-		(void)count(fd, &counted);
+	if (error == 0) {
+		error = count(fd, &counted);
 		(void)close(fd);
 	}
-	return counted.block_bytes;
+	*ret_bytes = counted.block_bytes;
+	return error == -ENOENT ? 0 : error;
 }

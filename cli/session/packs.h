@@ -23,8 +23,8 @@ void packs_cut(const struct segment *segment);
  * failure what could not be removed.  Returns 0; -EEXIST: there is something else in it; an error. */
 int packs_remove(int at, bool only_try, char *ret_name, size_t capacity);
 
-/* packs_size(): the bytes of the blocks that its files take.  at: the session's directory; 0 also where there is
- * none. */
-uint64_t packs_size(int at);
+/* packs_size(): the bytes of the blocks that its files take.  at: the session's directory.  ret_bytes: 0 where there is none; as
+ * many as were found where not all could be read.  Returns 0 or a negative errno. */
+int packs_size(int at, uint64_t *ret_bytes);
 
 #endif

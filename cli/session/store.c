@@ -59,50 +59,69 @@ static uint64_t later(uint64_t a, const struct timespec *b)
 	return a > ns ? a : ns;
 }
 
-/* Adds up a content store.  ret_empty: nothing is in it. */
-static void measure_contents(int at, struct store_session *session, bool *ret_empty)
+/* What a name is.  Returns 0; -ENOENT: it went meanwhile; -errno. */
+static int stat_entry(int directory, const char *name, struct stat *ret_stat)
+{
+	return fstatat(directory, name, ret_stat, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* Adds up a content store.  ret_empty: nothing is in it.  Returns 0 or a negative errno. */
+static int measure_contents(int at, struct store_session *session, bool *ret_empty)
 {
 	int fd = -1;
-	DIR *stream = session_open_directory(at, CONTENTS_DIRECTORY, &fd) == 0
-			      ? store_files_list(fd)
-			      : NULL;
+	int error = session_open_directory(at, CONTENTS_DIRECTORY, &fd);
+	DIR *stream = error == 0 ? store_files_list(fd) : NULL;
 	struct version version;
 	struct stat stat;
 	const char *name;
 
+	if (error == 0 && !stream)
+		error = -errno;
 	*ret_empty = stream != NULL;
-	while (stream && (name = store_files_next(stream))) {
+	while (error == 0 && (name = store_files_next(stream))) {
 		*ret_empty = false;
-		if (!store_file_is_of_contents(name) ||
-		    fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		if (!store_file_is_of_contents(name))
 			continue;
+		error = stat_entry(fd, name, &stat);
+		if (error < 0) {
+			error = error == -ENOENT ? 0 : error;
+			continue;
+		}
 		session->has_contents |= contents_version(name, &version) && S_ISREG(stat.st_mode);
 		session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
 	}
+	if (stream && error == 0)
+		error = -errno; /* of its end */
 	if (stream)
 		(void)closedir(stream);
 	if (fd >= 0)
 		(void)close(fd);
+	return error;
 }
 
-/* Adds up one directory of a session. */
-static void measure(int fd, struct store_session *session, bool *ret_unfinished)
+/* Adds up one directory of a session.  Returns 0 or a negative errno. */
+static int measure(int fd, struct store_session *session, bool *ret_unfinished)
 {
 	DIR *stream = store_files_list(fd);
+	int error = stream ? 0 : -errno;
 	bool empty_contents = false, others = false;
 	struct stat stat;
 	const char *name;
 
-	while (stream && (name = store_files_next(stream))) {
-		if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+	while (error == 0 && (name = store_files_next(stream))) {
+		error = stat_entry(fd, name, &stat);
+		if (error < 0) {
+			error = error == -ENOENT ? 0 : error;
 			continue;
+		}
 		if (strcmp(name, CONTENTS_DIRECTORY) == 0 && S_ISDIR(stat.st_mode)) {
 			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
-			measure_contents(fd, session, &empty_contents);
+			error = measure_contents(fd, session, &empty_contents);
 			continue;
 		}
 		if (strcmp(name, PACK_DIRECTORY) == 0 && S_ISDIR(stat.st_mode)) {
-			uint64_t packs = packs_size(fd);
+			uint64_t packs;
+			error = packs_size(fd, &packs);
 			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES + packs;
 			session->has_contents |= packs > 0;
 			session->has_undo |= packs > 0;
@@ -124,12 +143,15 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 		if (segment || journal)
 			session->used_realtime_ns = later(session->used_realtime_ns, &stat.st_mtim);
 	}
+	if (stream && error == 0)
+		error = -errno; /* of its end */
 	if (stream)
 		(void)closedir(stream);
 	/* the process that made it first was killed then */
 	*ret_unfinished |= empty_contents && !others;
 	if (!session->used_realtime_ns && fstat(fd, &stat) == 0)
 		session->used_realtime_ns = later(0, &stat.st_mtim);
+	return error;
 }
 
 static enum store_state state_of(int error)
@@ -213,8 +235,10 @@ static bool examine(const struct config *config, const struct store *store,
 			continue;
 		}
 		if (error == 0) {
-			measure(fd, session, &unfinished);
+			int unread = measure(fd, session, &unfinished);
+			session->is_unmeasured |= unread < 0;
 			error = session_check_file(fd, ".");
+			error = error ? error : unread;
 			held |= store_files_lock(fd) == -EBUSY;
 			(void)close(fd);
 		}
@@ -295,6 +319,8 @@ static int open_directory(struct store *store, enum store_place place)
 		while (error == 0 && stream && (name = store_files_next(stream)))
 			if (session_name_is_valid(name))
 				error = add(store, name, place);
+		if (stream && error == 0 && errno)
+			directory->error = -errno;
 		if (stream)
 			(void)closedir(stream);
 		return error;

@@ -61,8 +61,9 @@ struct store_session {
 	enum store_state state;
 	int problem; /* what session_explain() explains; 0: none */
 	bool has_segment, has_journal, has_contents, has_undo;
-	bool is_uncut;                /* session_cut() has something to do */
-	uint64_t size_bytes;          /* of the blocks that its files take */
+	bool is_uncut;       /* session_cut() has something to do */
+	bool is_unmeasured;  /* not all of it could be listed: size and last use are not known */
+	uint64_t size_bytes; /* of the blocks that its files take */
 	uint64_t created_realtime_ns; /* 0: not known */
 	/* newest modification of segment and journal, else of its directory; 0: not known */
 	uint64_t used_realtime_ns;

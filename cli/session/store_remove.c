@@ -66,10 +66,12 @@ static int open_locked(int parent, const char *name, int *ret_fd)
 
 	if (error == 0)
 		error = store_files_lock(fd);
-	if (error == 0 &&
-	    (fstat(fd, &held) < 0 || fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
-	     held.st_dev != named.st_dev || held.st_ino != named.st_ino))
-		error = -ENOENT;
+	if (error == 0) {
+		if (fstat(fd, &held) < 0 || fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0)
+			error = -errno;
+		else if (held.st_dev != named.st_dev || held.st_ino != named.st_ino)
+			error = -ENOENT;
+	}
 	if (error == 0)
 		*ret_fd = fd;
 	else if (fd >= 0)
@@ -178,6 +180,8 @@ static int remove_contents(int at, bool only_try, char *ret_name, size_t capacit
 		error = is_own ? -errno : -EEXIST;
 		(void)snprintf(ret_name, capacity, "%s/%s", CONTENTS_DIRECTORY, name);
 	}
+	if (stream && error == 0)
+		error = -errno; /* of its end */
 	if (stream)
 		(void)closedir(stream);
 	(void)close(fd);
@@ -214,6 +218,8 @@ static int empty(int fd, bool only_try, struct store_trouble *ret_trouble)
 		(void)snprintf(ret_trouble->stranger, sizeof(ret_trouble->stranger), "%s",
 			       stranger);
 	}
+	if (stream && error == 0)
+		error = -errno; /* of its end */
 	if (stream)
 		(void)closedir(stream);
 	return error;
@@ -300,6 +306,10 @@ int store_clean(const struct store *store, struct store_trouble *ret_trouble)
 		const struct store_directory *directory = &store->directories[place];
 		DIR *stream = directory->fd >= 0 ? store_files_list(directory->fd) : NULL;
 		const char *name;
+		if (directory->fd >= 0 && !stream) {
+			result = -errno;
+			set_trouble(directory, "", ret_trouble);
+		}
 		while (stream && (name = store_files_next(stream))) {
 			int fd;
 			if (strncmp(name, GONE, sizeof(GONE) - 1) != 0)
