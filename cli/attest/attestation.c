@@ -14,6 +14,7 @@
 #include "cli/attest/envelope.h"
 #include "cli/attest/file_digest.h"
 #include "cli/attest/statement.h"
+#include "cli/base/text.h"
 #include "cli/journal/seal_digest.h"
 #include "cli/journal/verified.h"
 
@@ -66,7 +67,7 @@ static bool check_signature(struct attestation_check *check, const struct envelo
 		    envelope->key_id);
 		return false;
 	case -ENOMEM:
-		add(check, ATTESTED_SIGNATURE, NULL, ATTESTED_DIFFERS, "no memory to inspect it");
+		(void)text_json_lacks();
 		return false;
 	default:
 		add(check, ATTESTED_SIGNATURE, NULL, ATTESTED_DIFFERS,
@@ -104,6 +105,8 @@ static json_t *signed_statement(struct attestation_check *check)
 		return attestation_statement(check->text, check->size_bytes);
 	}
 	int error = envelope_parse(check->text, check->size_bytes, &envelope, &at);
+	if (error == -ENOMEM)
+		return text_json_lacks();
 	if (error < 0) {
 		add(check, ATTESTED_SIGNATURE, NULL, ATTESTED_DIFFERS,
 		    "the file is no envelope as `seen attest` writes it, from byte %zu on", at);
@@ -402,7 +405,7 @@ int attestation_check(struct attestation_check *check)
 	memset(check->results, 0, sizeof(check->results));
 	json_t *statement = signed_statement(check);
 	const char *seal = seal_of(statement);
-	if (check->results[ATTESTED_DIFFERS])
+	if (check->results[ATTESTED_DIFFERS] || !text_json_is_whole())
 		; /* nothing else is believed */
 	else if (!seal) {
 		add(check, ATTESTED_STATEMENT, NULL, ATTESTED_DIFFERS,
@@ -413,5 +416,6 @@ int attestation_check(struct attestation_check *check)
 		error = check_files(check, statement);
 	}
 	json_decref(statement);
-	return error;
+	/* What lacked memory proves nothing. */
+	return error == 0 && !text_json_is_whole() ? -ENOMEM : error;
 }

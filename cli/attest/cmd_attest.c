@@ -113,7 +113,9 @@ static const char *refusal(const struct undo_session *session, const struct repo
 {
 	if (is_running(session, report))
 		return "a run of it has not ended: attest it then";
-	if (report->verified.verdict == VERIFIED_TAMPERED || report->verify_error)
+	if (report->verify_error)
+		return "its seal, or its journal, cannot be read: `seen verify` says why";
+	if (report->verified.verdict == VERIFIED_TAMPERED)
 		return "the journal is not what was sealed; `seen verify` says where";
 	if (report->verified.verdict == VERIFIED_NO_SEAL)
 		return "the journal has no seal: it is made when a run of the session ends";

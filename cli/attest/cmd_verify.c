@@ -116,7 +116,7 @@ static json_t *json_problems(const struct verified *verified)
 	return problems;
 }
 
-static void print_json(const struct verified *verified)
+static int print_json(const struct verified *verified)
 {
 	const struct seal_report *report = &verified->report;
 	char last[SEAL_TEXT_BYTES];
@@ -141,7 +141,7 @@ static void print_json(const struct verified *verified)
 				  report->wanted_to ? json_count(report->wanted_to - 1)
 						    : json_null());
 	(void)json_object_set_new(document, "problems", json_problems(verified));
-	(void)text_json_print(document);
+	return text_json_print(document);
 }
 
 /* ---- for people ---- */
@@ -299,10 +299,12 @@ static int verify(const struct config *config)
 	code = compare(&verified);
 	if (code == EXIT_CODE_OK || code == EXIT_CODE_TAMPERED ||
 	    verified.verdict == VERIFIED_NO_SEAL) {
-		if (json)
-			print_json(&verified);
-		else
+		if (!json) {
 			print(&verified);
+		} else if (print_json(&verified) < 0) {
+			message("out of memory");
+			code = EXIT_CODE_OUTPUT;
+		}
 	}
 	verified_destroy(&verified);
 	return code;

@@ -251,6 +251,8 @@ char *statement_name_bytes(const char *text)
 {
 	char *bytes = malloc(strlen(text) + 1), *to = bytes;
 
+	if (!bytes)
+		(void)text_json_lacks();
 	for (; bytes && *text; text++) {
 		if (*text == '\\' && text[1] == '\\') {
 			*to++ = *++text;

@@ -72,6 +72,7 @@ struct job {
 	struct content_cache *cache;
 	struct item *items;
 	size_t count;
+	bool lacked_memory;
 	struct shape shape;   /* printed */
 	json_t *files, *left; /* --json */
 };
@@ -107,11 +108,14 @@ static struct item *add_item(struct job *job, const char *path)
 {
 	struct item *items = reallocarray(job->items, job->count + 1, sizeof(*items));
 
-	if (!items)
-		return NULL;
-	job->items = items;
-	items[job->count] = (struct item){ .path = strdup(path) };
-	return items[job->count].path ? &items[job->count++] : NULL;
+	if (items) {
+		job->items = items;
+		items[job->count] = (struct item){ .path = strdup(path) };
+		if (items[job->count].path)
+			return &items[job->count++];
+	}
+	job->lacked_memory = true;
+	return NULL;
 }
 
 static bool was_inspected(const struct job *job, const char *path, const struct stat *stat)
@@ -328,7 +332,8 @@ static int context(const struct session *session, char **words)
 		int error = resolve_name(&job, *words);
 		code = error != EXIT_CODE_OK ? error : code;
 	}
-	if (json && job.files && text_json_print(document_of(&job)) < 0) {
+	bool is_whole = !json || !job.files || text_json_print(document_of(&job)) == 0;
+	if (!is_whole || job.lacked_memory) {
 		message("out of memory");
 		code = EXIT_CODE_OUTPUT;
 	}

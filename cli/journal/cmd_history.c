@@ -221,19 +221,21 @@ static int print_entry(const struct history_entry *entry, void *data)
 	return ferror(stdout) ? -EIO : error;
 }
 
-/* The store that lies beside a journal; -1: there is none, or it is not this user's. */
+/* The store that lies beside a journal; -1: there is none, or a message says why it cannot be read. */
 static int open_contents(const char *journal)
 {
 	char path[SEGMENT_PATH_BYTES];
 	const char *slash = strrchr(journal, '/');
-	int directory;
+	int directory = -1;
 
 	if (snprintf(path, sizeof(path), "%.*s%s" CONTENTS_DIRECTORY,
 		     slash ? (int)(slash - journal) : 0, journal,
-		     slash ? "/" : "./") >= (int)sizeof(path) ||
-	    session_open_directory(AT_FDCWD, path, &directory) < 0)
+		     slash ? "/" : "./") >= (int)sizeof(path))
 		return -1;
-	return directory;
+	int error = session_open_directory(AT_FDCWD, path, &directory);
+	if (error < 0 && error != -ENOENT)
+		message("%s: %s", path, journal_file_explain(error));
+	return error < 0 ? -1 : directory;
 }
 
 /* The scope that was asked for: by its digits, which need no session; else by its name. */

@@ -2,7 +2,6 @@
 #include "cli/journal/history_text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/clock.h"
@@ -42,6 +41,15 @@ static void print_escaped(FILE *out, const char *text)
 		(void)fputs(escaped, out);
 }
 
+/* The first bytes of a name. */
+static void print_part(FILE *out, const char *name, size_t bytes)
+{
+	static char part[KEPT_TEXT_BYTES];
+
+	(void)snprintf(part, sizeof(part), "%.*s", (int)bytes, name);
+	print_escaped(out, part);
+}
+
 static const char *short_name(const struct history_text *printer, const char *path)
 {
 	const char *below = path[0] == '/' ? event_path_below(printer->workspace, path, false)
@@ -58,11 +66,8 @@ static void print_input(const struct history_text *printer, const struct history
 	uint64_t used;
 	size_t length = strlen(name);
 	size_t cut = excerpt_bytes(name, length, printer->characters, &used);
-	char *part = strndup(name, cut);
 
-	if (part)
-		print_escaped(printer->out, part);
-	free(part);
+	print_part(printer->out, name, cut);
 	if (cut < length)
 		(void)fputs("... [truncated]", printer->out);
 }
@@ -176,10 +181,7 @@ static void print_paths(const struct history_text *printer, const struct history
 		left -= used;
 		cut = excerpt_bytes(name, length, left, &used);
 		left -= used;
-		char *part = strndup(name, cut);
-		if (part)
-			print_escaped(out, part);
-		free(part);
+		print_part(out, name, cut);
 		if (cut < length)
 			break;
 		at += strlen(at) + 1;

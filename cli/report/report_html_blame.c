@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/message.h"
 #include "cli/base/text.h"
 #include "cli/undo/blame.h"
 
@@ -76,7 +77,11 @@ static int add_text(struct page_files *files, const char *name, const char *path
 	}
 	blame_free(&blame);
 	/* It is there no more, or it is no text: there is nothing to show. */
-	return error == -ENOMEM ? error : 0;
+	if (error == -ENOMEM || error == 0 || error == -ENOENT || error == -ENOTDIR ||
+	    error == -EISDIR || error == -EINVAL || error == -EFBIG)
+		return error == -ENOMEM ? error : 0;
+	message("%s: its lines cannot be shown: %s", name, strerror(-error));
+	return 0;
 }
 
 static int add_file(struct page_files *files, const struct story_file *file)

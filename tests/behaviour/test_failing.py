@@ -1,16 +1,39 @@
 """Commands that report what a session did, with one call of libc failing: what they print is whole, or something says what is missing.
 
+What would be removed or signed is what is so.
+
 Of the places in the program that call a sample is tried (SEEN_SEED); in the long form each, with each error.
 """
+import base64
 import glob
+import json
 import os
+import re
+import shutil
+import subprocess
 import unittest
 
 from failing_case import FailingCase, can_fail
+from failing_functions import FUNCTIONS, run_failing
+from harness import SEEN
 
 STEPS = ("cat a; cat a", "grep -n line c", "rm a; echo new > n", "sed -i s/1/one/ b; chmod 600 c", "mv d e; ln e/f hard; ln -s b link", "echo more >> c; rm -r e; mv n n2",
          "cat /nonexistent", "cat b")
-PLACES = 24  # of each kind
+PLACES = 16  # of each kind
+# What is another each time.
+TIMES = re.compile(rb"[0-9-]+T[0-9:.]+Z| *[0-9]+ (ms|s|min|h)\b")
+
+
+def without_times(output):
+    return TIMES.sub(b"", output)
+
+
+def stated(output):
+    """What an envelope states."""
+    try:
+        return without_times(base64.b64decode(json.loads(output)["payload"]))
+    except ValueError:
+        return output
 
 
 @can_fail
@@ -49,6 +72,89 @@ class Reports(FailingCase):
 
     def test_export_to_a_file(self):
         self.check_file("export", "--format", "jsonl")
+
+    def test_verify(self):
+        self.check_each(("verify",), ("verify", "--json"))
+
+    def test_history(self):
+        self.check_each(("history",), ("history", "--json"))
+
+    def test_status(self):
+        self.check_each(("status",), ("status", "--json"), ("context", "--peek", "b"))
+
+    def test_sessions(self):
+        """One that cannot be listed is listed as that, and its size and age as far as they are known."""
+        self.session.seen("gc")  # which cuts a segment that its run has not cut yet
+        self.check_each(("sessions",), ("sessions", "--json"), ("gain",), ("gain", "--json"), of_session=False, plain=without_times)
+
+    def key(self):
+        """(a key to sign, one to verify)"""
+        private, public = self.session.directory + "/key", self.session.directory + "/public"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True)
+        return private, public
+
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl")
+    def test_attest(self):
+        """A statement that lacks something says so; what could not be inspected does not differ."""
+        private, public = self.key()
+        # libgmp, which signs, has a line of its own where memory ends, and aborts.
+        self.check_each(("attest", "--key", private), plain=stated, kinds=(FUNCTIONS,))
+        attestation = self.session.directory + "/attestation"
+        self.session.seen("attest", "--key", private, "--output", attestation, "--session", self.session.name)
+        self.check_each(("verify", "--attestation", attestation, "--key", public, "--checkout", self.session.workspace), of_session=False, kinds=(FUNCTIONS,))
+        words = [SEEN, "verify", "--attestation", attestation, "--key", public]
+        for number in range(1, 400, 7):
+            done = run_failing(words, ("malloc",), number, 12, **self.more)
+            self.assertIn(done.returncode, (0, 6, 125, -6), (number, done))  # never: it differs
+
+
+@can_fail
+class Collection(FailingCase):
+    """What `seen gc` cannot inspect it leaves, and what it removed it removed whole."""
+
+    steps = ("cat a; cat a", "echo more >> c; rm b")
+
+    def setUp(self):
+        super().setUp()
+        self.places_of_sessions = [self.session.directory + "/run/seen", self.session.directory + "/.local/state/seen"]
+        self.kept = self.session.directory + "/kept"
+        for index, place in enumerate(self.places_of_sessions):
+            shutil.copytree(place, "%s/%d" % (self.kept, index))
+
+    def files(self):
+        return sorted(path for place in self.places_of_sessions for path in glob.glob(place + "/**/*", recursive=True))
+
+    def restore(self):
+        for index, place in enumerate(self.places_of_sessions):
+            shutil.rmtree(place)
+            shutil.copytree("%s/%d" % (self.kept, index), place)
+
+    def check_gc(self, words, check):
+        wrong = []
+        _, places = self.places([SEEN, "gc", *words], FUNCTIONS)
+        self.restore()
+        for site, error in self.random.sample(places, min(len(places), 2 * PLACES)):
+            self.restore()
+            done = run_failing([SEEN, "gc", *words], FUNCTIONS, site.number, error, **self.more)
+            fault = "it crashed" if done.returncode < 0 else check(done)
+            if fault:
+                wrong.append((site, error, done, fault))
+        self.assertEqual(wrong, [])
+
+    def test_what_is_young_stays(self):
+        self.restore()
+        files = self.files()
+        self.check_gc((), lambda _: set(files) - set(self.files()))
+
+    def test_what_is_named_goes(self):
+        def check(done):
+            if done.returncode == 0:
+                return [path for path in self.files() if "/test" in path]
+            self.session.seen("gc", "--all")
+            return [path for path in self.files() if "/test" in path or ".gone" in path]
+
+        self.check_gc((self.session.name,), check)
 
 
 if __name__ == "__main__":
