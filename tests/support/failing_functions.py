@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 LIBRARY = pathlib.Path(os.environ["SEEN_BUILD"]) / "tests/programs/fail_functions.so"
-MEMORY = ("malloc", "calloc", "realloc")
+MEMORY = ("malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup")
 # What each may end with; the first is tried first.
 ERRORS = {"ENOMEM": MEMORY, "EIO": ("close", "fallocate", "fdatasync", "fsync", "ftruncate", "lseek", "pread", "read", "readdir", "readlinkat", "fgetxattr", "flistxattr", "lgetxattr",
                                     "llistxattr", "fstat", "getdelim", "fgets", "fread", "fts_read", "waitpid", "waitid", "recv", "recvmsg"),
