@@ -5,12 +5,13 @@ Each place in the program that calls is tried once, with one error.  In the long
 import errno
 import json
 import os
+import pathlib
 import re
 import unittest
 
 from failing_case import PATIENCE_S, FailingCase, can_fail
 from failing_functions import FUNCTIONS, MEMORY, run_failing, sites_of
-from harness import LONG, SEEN
+from harness import LONG, SEEN, lines
 from undo_case import Undone
 from undoing import difference
 
@@ -54,6 +55,42 @@ class Failing(FailingCase):
     def test_versions(self):
         self.check_report("versions")
         self.check_report("versions", "--json", count=40)
+
+    def check_restore(self, name, *more):
+        """With status 0 the file has the version; else it is as it was, and something says why."""
+        rows = json.loads(self.session.seen("versions", "--json", name, "--session", self.session.name).stdout)["versions"]
+        wanted = lines(name)
+        version = next(row["version"] for row in rows if row["bytes"] == len(wanted))
+        path = self.session.path(name)
+
+        def read():
+            return pathlib.Path(path).read_bytes() if os.path.lexists(path) else None
+        now = read()
+
+        def again():
+            if now is None:
+                pathlib.Path(path).unlink(missing_ok=True)
+            else:
+                self.session.write(name, now)
+
+        for functions in (MEMORY, FUNCTIONS):
+            again()
+            done, places = self.places(self.words("restore", *more, name, version), functions)
+            self.assertEqual(read(), wanted, done)
+            for site, error in places if LONG else self.random.sample(places, min(30, len(places))):
+                again()
+                done = run_failing(self.words("restore", *more, name, version), functions, site.number, error, **self.more)
+                about = (site, error, done)
+                is_done = done.returncode == 0 or b"cannot write the output" in done.stderr
+                self.assertEqual(read(), wanted if is_done else now, about)
+                self.assertTrue(done.returncode == 0 or (done.returncode > 0 and done.stderr), about)
+                self.assertFalse([left for left in os.listdir(self.session.workspace) if left.startswith(".seen")], about)
+
+    def test_restore(self):
+        self.check_restore("b", "--force")
+
+    def test_restore_of_a_removed_file(self):
+        self.check_restore("a")
 
     def bring(self, wanted, *commands, about=None):
         """Has commands change the tree until it is as wanted."""
