@@ -13,6 +13,11 @@ static struct journal *journal_of(const struct supervision *supervision)
 	return journal && journal->header ? journal : NULL;
 }
 
+bool record_is_possible(const struct supervision *supervision)
+{
+	return journal_of(supervision) != NULL;
+}
+
 static uint32_t text_of(const struct supervision *supervision, const char *text)
 {
 	return journal_text(supervision->journal, text, strlen(text), true);

@@ -13,6 +13,9 @@
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
 
+/* record_is_possible(): is there a journal? */
+bool record_is_possible(const struct supervision *supervision);
+
 /* record_started(): a program was started.  words: its arguments, each ended by NUL. */
 void record_started(const struct supervision *supervision, struct target *target,
 		    const char *executable, const char *words, size_t words_bytes);

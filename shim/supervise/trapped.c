@@ -7,6 +7,7 @@
 
 #include "shim/supervise/directory.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/record.h"
 #include "shim/supervise/rules.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
@@ -174,7 +175,7 @@ void trapped_note(const struct trapped *trapped, const struct named *named, enum
 	if (named->normal)
 		file_note_edit(trapped->supervision->segment, named->normal, context, context->role,
 			       kind);
-	else if (!trapped->supervision->journal) /* else the journal has it */
+	else if (!record_is_possible(trapped->supervision)) /* else the journal has it */
 		segment_count(trapped->supervision->segment, COUNTER_lost_changes, 1);
 }
 

@@ -278,7 +278,7 @@ static int hear(int channel, pid_t *ret_pid, int *ret_fd)
 }
 
 /* Has a twin or holder made: by the domain's holder, where there is one.  fds: but for AT_CHANNEL.  ret_child: of this
- * process, else 0.
+ * process, or a negative errno; else 0.
  * Returns the channel to it, or a negative errno. */
 static int order(struct domain *domain, struct task *task, int *fds, pid_t *ret_child)
 {
@@ -289,9 +289,8 @@ static int order(struct domain *domain, struct task *task, int *fds, pid_t *ret_
 		return -errno;
 	fds[AT_CHANNEL] = ends[1];
 	if (!domain) {
-		pid_t child = start(task, fds);
-		error = child < 0 ? child : 0;
-		*ret_child = child;
+		*ret_child = start(
+			task, fds); /* of one that could not be made the channel ends at once */
 	} else {
 		size_t count = PLACES - (fds[AT_USER_NAMESPACE] < 0);
 		if (__atomic_load_n(&domain->is_broken, __ATOMIC_RELAXED) ||

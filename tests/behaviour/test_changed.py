@@ -1,7 +1,9 @@
 """changed, edited, mention: what is to be reported, once."""
 import json
 import os
+import shutil
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -404,6 +406,14 @@ class Mention(Reported):
         self.file("a")
         self.seen("mention", "a", code=0)
         self.seen("check", "a", code=0)
+
+    def test_what_has_no_name_is_counted(self):
+        """A file below a directory whose name is longer than any path, changed below the supervisor: where no journal has it, it counts as lost."""
+        script = "import os\nfor _ in range(18): os.mkdir('d' * 250); os.chdir('d' * 250)\nopen('f', 'w').close()\nos.remove('f')"
+        for level in "off", "all":
+            self.seen("run", "--session", level, "--quiet", "--via", "supervise", "--journal-level", level, "--", sys.executable, "-c", script, code=0)
+            self.assertEqual(self.json("status", "--session", level)["lost"]["changes"] > 0, level == "off")
+            shutil.rmtree(self.work / ("d" * 250))
 
 
 if __name__ == "__main__":

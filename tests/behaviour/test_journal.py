@@ -530,6 +530,17 @@ class Levels(JournalTest):
         self.assertFalse({("open", "f"), ("read", "f"), ("open", self.elsewhere)} & ops)
         self.assertIn("exec", {op for op, _ in ops})
 
+    def test_of_two_names_one_is_enough(self):
+        """What is moved or linked from a name that is excluded to one that is not is on record."""
+        for via in ("preload", "supervise"):
+            with self.subTest(via):
+                self.session.write("a.tmp", b"x\n")
+                done = self.run_seen("sh", "-c", "ln a.tmp b; mv a.tmp c; mv c d.tmp; mv d.tmp e.tmp; rm *",
+                                     options=("--via", via, "--quiet", "--journal-level", "writes", "-c", "journal.exclude=*.tmp"))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                events = [(event["op"], event["path"], os.path.basename(event["new_path"])) for event in self.log("--op", "rename,link")]
+                self.assertEqual(events[-3:], [("link", "a.tmp", "b"), ("rename", "a.tmp", "c"), ("rename", "c", "d.tmp")])
+
     def test_off(self):
         self.assertEqual(self.run_seen(*self.COMMAND, options=("--journal-level", "off")).returncode, 0)
         result = self.session.seen("log", "--session", "test", check=False)

@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from harness import BUILD, LONG, NOTICE, VIA, lines
+from harness import BUILD, LONG, NOTICE, SEEN, VIA, lines
 from sandboxes import LANDLOCK, python
 from test_environments import BUSYBOX, BWRAP, NOBODY, SETPRIV, Case
 
@@ -179,9 +179,32 @@ class Rights(Ways):
         prefix = self.landlock(LANDLOCK.replace(LAST, ADDS))
         self.check_landlocked(prefix)
 
+    def own_processes(self):
+        """How many processes below this test run `seen`."""
+        parents, own = {}, set()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % pid) as stat:
+                    parents[pid] = stat.read().rpartition(")")[2].split()[1]
+                if os.path.samefile("/proc/%s/exe" % pid, SEEN):
+                    own.add(pid)
+            except OSError:
+                continue
+
+        def is_below(pid):
+            return pid == str(os.getpid()) or (pid in parents and is_below(parents[pid]))
+
+        return sum(map(is_below, own))
+
     def test_landlock_twice(self):
         prefix = self.landlock(LANDLOCK.replace(LAST, TWICE))
+        count = self.own_processes()
         self.check_landlocked(prefix)
+        self.assertGreater(count, 1)
+        ends_s = time.monotonic() + 30
+        while self.own_processes() > count and time.monotonic() < ends_s:
+            time.sleep(0.02)
+        self.assertEqual(self.own_processes(), count, "what opens for the processes of a domain ends with the last of them")
 
     @long_only
     @unittest.skipUnless(BWRAP, "no bwrap")

@@ -97,6 +97,15 @@ int main(void)
 	spawn("attributes", true, "grep", NULL, &attributes, mask);
 	posix_spawnattr_destroy(&attributes);
 
+	/* The child of one that runs as another user for now is the user's that started it. */
+	CHECK(posix_spawnattr_init(&attributes) == 0);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_RESETIDS);
+	CHECK(getuid() != 0 || (setegid(65534) == 0 && seteuid(65534) == 0));
+	char *const ids[] = { (char *)"id", (char *)"-u", NULL };
+	spawn("identity", true, "id", NULL, &attributes, ids);
+	CHECK(getuid() != 0 || (seteuid(0) == 0 && setegid(0) == 0));
+	posix_spawnattr_destroy(&attributes);
+
 	CHECK(setenv("PATH", "missing:bin:/bin:/usr/bin", 1) == 0);
 	spawn("found in PATH", true, "named", NULL, NULL, script);
 	spawn("no first line, PATH", true, "script", NULL, NULL, script);

@@ -72,8 +72,9 @@ static void start_program(const struct run *run)
 
 	if (nothing >= 0 && nothing < 3)
 		nothing = sys_fcntl(nothing, F_DUPFD, 3);
-	if (in < 0 || out < 0 || nothing < 0 || sys_call3(SYS_dup3, in, 0, 0) < 0 ||
-	    sys_call3(SYS_dup3, out, 1, 0) < 0 || sys_call3(SYS_dup3, nothing, 2, 0) < 0)
+	/* What could not be opened is no descriptor that has a copy. */
+	if (sys_call3(SYS_dup3, in, 0, 0) < 0 || sys_call3(SYS_dup3, out, 1, 0) < 0 ||
+	    sys_call3(SYS_dup3, nothing, 2, 0) < 0)
 		return;
 	/* An older kernel than 5.9 has no such call: then it has what the viewer would hand on. */
 	(void)sys_call3(SYS_close_range, 3, ~0U, 0);
