@@ -62,8 +62,11 @@ uint64_t keep_attribute(const struct keeper *keeper, const struct pack_note *not
 
 static long list(const struct call_name *file, char *names)
 {
+	if (!file->path)
+		return sys_call6(SYS_flistxattr, file->directory, (long)names, SEGMENT_PATH_BYTES,
+				 0, 0, 0);
 	char *memory = scratch_acquire();
-	const char *path = memory && file->path ? path_of(file, memory) : NULL;
+	const char *path = memory ? path_of(file, memory) : NULL;
 	long bytes = path ? sys_call6(SYS_llistxattr, (long)path, (long)names, SEGMENT_PATH_BYTES,
 				      0, 0, 0)
 			  : -ENOMEM;
@@ -87,7 +90,7 @@ void keep_attributes(const struct keeper *keeper, const struct pack_note *going,
 	for (long at = 0; at < bytes; at += (long)strnlen(names + at, (size_t)(bytes - at)) + 1)
 		if (strncmp(names + at, SECURITY, sizeof(SECURITY) - 1) != 0)
 			(void)keep_attribute(keeper, &note, &file, names + at);
-	if (bytes == -ERANGE || bytes == -ENOMEM)
+	if (bytes == -ERANGE || bytes == -ENOMEM || bytes == -EIO)
 		segment_count(keeper->segment, COUNTER_lost_undo, 1);
 	scratch_release(names);
 }

@@ -128,34 +128,41 @@ static uint64_t keep_target(const struct keeper *keeper, const struct pack_note 
 uint64_t keep_going(const struct keeper *keeper, enum pack_kind kind, const struct keep_name *name)
 {
 	const struct pack_note note = keep_note(keeper, kind, name);
+	const bool is_file = S_ISREG(note.before.mode);
+	const bool is_large = note.before.size_bytes > PACK_INLINE_BYTES_MAX;
+	const bool is_earlier = !S_ISDIR(note.before.mode) &&
+				kept_is_noted(keeper->segment, kept_key(&note.before));
+	const bool is_rebuildable = is_file && !is_earlier &&
+				    rebuildable_is_name(keeper->segment, name->path);
+	int fd = is_file && !is_large && !is_earlier && !is_rebuildable
+			 ? open_to_keep(keeper, name, -1)
+			 : -1;
+	const struct call_name opened = { .directory = fd };
 	uint64_t place;
 
-	if (S_ISDIR(note.before.mode) || S_ISREG(note.before.mode))
-		keep_attributes(keeper, &note, name->name);
-	if (S_ISDIR(note.before.mode))
-		return pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
-	if (kept_is_noted(keeper->segment, kept_key(&note.before)))
-		return pack_write(keeper->segment, &note, PACK_EARLIER, NULL, 0);
-	if (S_ISLNK(note.before.mode))
-		return keep_target(keeper, &note, name->name);
-	if (!S_ISREG(note.before.mode))
-		return write_without(keeper, &note, PACK_NOT_KEPT, PACK_NO_FILE);
-	if (rebuildable_is_name(keeper->segment, name->path))
-		return write_without(keeper, &note, PACK_NOT_KEPT, PACK_REBUILDABLE);
-	if (note.before.size_bytes > PACK_INLINE_BYTES_MAX) {
-		place = pack_link(keeper->segment, &note, name->name->directory, name->name->path);
-		return place == PACK_NO_PLACE ? keep_bytes(keeper, &note, name, -1) : place;
-	}
-	int fd = open_to_keep(keeper, name, -1);
+	if (S_ISDIR(note.before.mode) || is_file)
+		keep_attributes(keeper, &note, fd >= 0 ? &opened : name->name);
 	if (fd >= 0) {
 		place = pack_keep(keeper->segment, &note, fd);
 		(void)sys_close(fd);
 		return place;
 	}
-	/* unreadable, or locked: a link, whatever its size */
+	if (S_ISDIR(note.before.mode))
+		return pack_write(keeper->segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	if (is_earlier)
+		return pack_write(keeper->segment, &note, PACK_EARLIER, NULL, 0);
+	if (S_ISLNK(note.before.mode))
+		return keep_target(keeper, &note, name->name);
+	if (!is_file)
+		return write_without(keeper, &note, PACK_NOT_KEPT, PACK_NO_FILE);
+	if (is_rebuildable)
+		return write_without(keeper, &note, PACK_NOT_KEPT, PACK_REBUILDABLE);
+	/* large, unreadable or locked */
 	place = pack_link(keeper->segment, &note, name->name->directory, name->name->path);
-	return place == PACK_NO_PLACE ? write_without(keeper, &note, PACK_NOT_KEPT, PACK_UNREADABLE)
-				      : place;
+	if (place != PACK_NO_PLACE)
+		return place;
+	return is_large ? keep_bytes(keeper, &note, name, -1)
+			: write_without(keeper, &note, PACK_NOT_KEPT, PACK_UNREADABLE);
 }
 
 uint64_t keep_changing(const struct keeper *keeper, const struct keep_name *name, int fd,
