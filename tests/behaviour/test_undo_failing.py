@@ -56,7 +56,7 @@ class Failing(FailingCase):
         self.check_report("versions")
         self.check_report("versions", "--json", count=40)
 
-    def check_restore(self, name, *more):
+    def check_restore(self, name, now):
         """With status 0 the file has the version; else it is as it was, and something says why."""
         rows = json.loads(self.session.seen("versions", "--json", name, "--session", self.session.name).stdout)["versions"]
         wanted = lines(name)
@@ -65,7 +65,6 @@ class Failing(FailingCase):
 
         def read():
             return pathlib.Path(path).read_bytes() if os.path.lexists(path) else None
-        now = read()
 
         def again():
             if now is None:
@@ -75,11 +74,11 @@ class Failing(FailingCase):
 
         for functions in (MEMORY, FUNCTIONS):
             again()
-            done, places = self.places(self.words("restore", *more, name, version), functions)
+            done, places = self.places(self.words("restore", name, version), functions)
             self.assertEqual(read(), wanted, done)
             for site, error in places if LONG else self.random.sample(places, min(30, len(places))):
                 again()
-                done = run_failing(self.words("restore", *more, name, version), functions, site.number, error, **self.more)
+                done = run_failing(self.words("restore", name, version), functions, site.number, error, **self.more)
                 about = (site, error, done)
                 is_done = done.returncode == 0 or b"cannot write the output" in done.stderr
                 self.assertEqual(read(), wanted if is_done else now, about)
@@ -87,10 +86,10 @@ class Failing(FailingCase):
                 self.assertFalse([left for left in os.listdir(self.session.workspace) if left.startswith(".seen")], about)
 
     def test_restore(self):
-        self.check_restore("b", "--force")
+        self.check_restore("c", lines("c") + b"more\n")
 
     def test_restore_of_a_removed_file(self):
-        self.check_restore("a")
+        self.check_restore("a", None)
 
     def bring(self, wanted, *commands, about=None):
         """Has commands change the tree until it is as wanted."""
