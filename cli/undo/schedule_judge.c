@@ -89,6 +89,12 @@ static bool is_removed_since(const struct tree_change *change)
 	       change->left == TREE_CHANGED_SINCE;
 }
 
+/* Is it to go, and is it not known whether it is there?  What is to come says so itself, where it cannot. */
+static bool is_unreadable(const struct tree_change *change)
+{
+	return !change->before.exists && !change->after.known;
+}
+
 static unsigned fate_of(const struct making *making, const struct tree_change *change)
 {
 	bool force = making->options->force;
@@ -99,6 +105,8 @@ static unsigned fate_of(const struct making *making, const struct tree_change *c
 		return FATE_APART;
 	if (git_locks_has(making->options->locks, change->path))
 		return FATE_ALREADY;
+	if (is_unreadable(change))
+		return FATE_LEFT + SCHEDULE_LOST;
 	if (is_already(making, change))
 		return FATE_ALREADY;
 	/* What it was may be known of another name alone, which a later step gave it. */
@@ -238,7 +246,8 @@ static void leave_above(struct making *making)
 
 	for (size_t i = making->changes->count; i-- > 0;) {
 		const struct tree_change *change = &making->changes->changes[i];
-		if (!is_left(making->fates[i]) || !change->after.exists ||
+		if (!is_left(making->fates[i]) ||
+		    (!change->after.exists && !is_unreadable(change)) ||
 		    strlen(change->path) >= sizeof(above))
 			continue;
 		strcpy(above, change->path);
@@ -267,7 +276,9 @@ static int report_left(struct making *making)
 			report->left[report->left_count++] = (struct schedule_left){
 				.path = change->path,
 				.reason = reason_of(making, i),
-				.lost = change->before.known ? change->before.lost : TREE_MISSING,
+				.lost = is_unreadable(change)  ? change->after.lost
+					: change->before.known ? change->before.lost
+							       : TREE_MISSING,
 			};
 	}
 	return 0;

@@ -52,6 +52,20 @@ class Failing(FailingCase):
         self.assertTrue(about)
         self.assertEqual({line.rpartition(b"/undo: ")[2] for line in about}, {b"No such file or directory"})
 
+    # Where there are no records (ENOENT), there is nothing to be done, and that is what they print.
+    def test_dry_run_of_redo(self):
+        self.seen("undo", "--all")
+        self.after = self.tree()
+        self.check_report("redo", "--dry-run", count=60, unless=(errno.ENOENT,))
+
+    def test_dry_run_with_a_merge(self):
+        """What another program changed stays, and the step's lines go."""
+        path = pathlib.Path(self.session.path("b"))
+        path.write_bytes(path.read_bytes() + b"external\n")
+        self.after = self.tree()
+        self.assertIn(b"b", self.seen("undo", "--step", "2", "--dry-run").stdout)
+        self.check_report("undo", "--step", "2", "--dry-run", count=60, unless=(errno.ENOENT,))
+
     def test_versions(self):
         self.check_report("versions")
         self.check_report("versions", "--json", count=40)

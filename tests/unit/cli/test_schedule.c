@@ -120,3 +120,33 @@ Test(schedule, a_rename_stays_where_what_has_its_name_now_cannot_go)
 	cr_assert_eq(report.left_count, 0);
 	cr_assert_gt(plan.count, 1);
 }
+
+/* Whether it is there is not known: it is left, and so is the directory. */
+Test(schedule, what_is_in_a_directory_that_cannot_be_searched)
+{
+	enum { USER = 65534 };
+	const bool is_root = geteuid() == 0;
+	const struct pack_state directory = { .mode = S_IFDIR }, file = { .mode = S_IFREG };
+
+	must(!is_root || (chown(root, USER, USER) == 0 && seteuid(USER) == 0));
+	must(mkdir(path_of("d"), 0700) == 0);
+	(void)write_new("d/f", "text");
+	add(PACK_CREATED, "d", PACK_NOT_TAKEN, &directory);
+	add(PACK_CREATED, "d/f", PACK_NOT_TAKEN, &file);
+	must(chmod(path_of("d"), 0) == 0);
+	make();
+	must(chmod(path_of("d"), 0700) == 0);
+	cr_assert(is_left("d/f", SCHEDULE_LOST));
+	cr_assert(is_left("d", SCHEDULE_WITHIN));
+	cr_assert_eq(plan.count, 0);
+	for (size_t i = 0; i < report.left_count; i++)
+		cr_assert(report.left[i].reason == SCHEDULE_WITHIN ||
+			  report.left[i].lost == TREE_UNREADABLE);
+	/* where it can be, that is no reason */
+	schedule_free(&plan);
+	schedule_report_free(&report);
+	tree_changes_free(&changes);
+	make();
+	cr_assert_not(is_left("d/f", SCHEDULE_LOST));
+	must(!is_root || seteuid(0) == 0);
+}
