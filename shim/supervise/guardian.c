@@ -150,7 +150,8 @@ static void become_guardian(int queue)
 	(void)prctl(PR_SET_NAME, "seen-guardian");
 	for (int signal = 1; signal < NSIG; signal++)
 		(void)sigaction(signal, &action, NULL);
-	(void)dup2(queue, QUEUE);
+	if (dup2(queue, QUEUE) < 0)
+		_exit(1); /* it would never learn of the supervisor's end */
 	sys_close_between(QUEUE + 1, UINT32_MAX);
 }
 

@@ -247,11 +247,12 @@ int supervise_supported(void)
 	/* A copy of this process would take longer than all that is asked.  But a filter may kill for the question, and
 	 * before Linux 5.16 that ends all who share the memory (zap_threads() of fs/coredump.c). */
 	int shared = request_count_filters() == 0 ? CLONE_VM | CLONE_VFORK : 0;
-	pid_t child = clone(try_listener, stack + TRIAL_STACK_BYTES, shared | SIGCHLD, NULL);
+	/* Its end is no SIGCHLD: where that is ignored, the kernel would not tell how it ended. */
+	pid_t child = clone(try_listener, stack + TRIAL_STACK_BYTES, shared, NULL);
 	(void)munmap(stack, TRIAL_STACK_BYTES);
 	if (child < 0)
 		return -EAGAIN;
-	while (waitpid(child, &status, 0) < 0)
+	while (waitpid(child, &status, __WALL) < 0)
 		if (errno != EINTR)
 			return -EAGAIN;
 	if (!WIFEXITED(status)) /* killed: so does policy speak */
