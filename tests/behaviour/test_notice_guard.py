@@ -160,6 +160,10 @@ class Injected(Case):
         self.agent.run(["bash", "-c", 'printf %s "$1" > f', "bash", output.decode()])
         self.assertEqual(self.session.read("f"), lines("f"))
         self.assertEqual(self.refused(), 2)
+        # one that takes the file for half of something, and removes it
+        code = "import os, sys\nwith open('f', 'wb', 0) as file:\n    try:\n        file.write(os.fsencode(sys.argv[1]))\n    except OSError:\n        os.remove('f')"
+        self.agent.run([sys.executable, "-c", code, output.decode()])
+        self.assertEqual(self.session.read("f"), lines("f"))
 
 
 @needs_library("what a process writes is observed by it alone")

@@ -152,6 +152,7 @@ class Reads(WhitelistTest):
                         self.assertEqual(reader.number("fclose", stream), 0)
                         pause()
                     reader.close()
+                    self.assertEqual(self.events("read")[-1]["bytes"], len(given))
 
     def test_stdio_that_is_not_answered(self):
         reader = self.reader()
