@@ -123,7 +123,7 @@ class Strict(Case):
         space = ["unshare", "-Urpfm", "--mount-proc"]
         if subprocess.run([*space, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest("no namespaces here")
-        for name in ("self/root", "thread-self/root", "self/task/1/root", "1/root"):
+        for name in ("self/root", "thread-self/root", "self/task/1/root", "1/root", "self/root/etc/..", "self/root/.."):
             with self.subTest(name):
                 self.assertNotIn(b"SECRET", self.seen("run", *DENIES, "--", *space, str(STATIC), "open", f"/proc/{name}{self.work}/hard").stdout)
 
