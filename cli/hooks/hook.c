@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/text.h"
+#include "cli/files/forget_event.h"
 #include "cli/hooks/adapter.h"
 #include "cli/hooks/hook_agent.h"
 #include "cli/hooks/hook_input.h"
@@ -61,13 +63,16 @@ static void record(struct journal *journal, uint64_t scope_id, const struct hook
 	reported_write(journal, scope_id, texts);
 }
 
-/* Writes what the agent is to take up.  Where that cannot be written whole, it is no JSON, and
- * ignored.  answer: its reference is taken over; NULL: nothing. */
+/* Writes what the agent is to take up; nothing where there was no memory for all of it.  answer: its reference is taken
+ * over; NULL: nothing. */
 static void write_answer(json_t *answer)
 {
-	if (answer)
-		(void)json_dumpf(answer, stdout, JSON_COMPACT);
+	char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+
+	if (text && text_json_is_whole())
+		(void)fputs(text, stdout);
 	(void)fflush(stdout);
+	free(text);
 	json_decref(answer);
 }
 
@@ -174,6 +179,20 @@ static void handle(const struct session *session, const struct hook_input *input
 	journal_unmap(&journal);
 }
 
+/* What the agent reported is not known: its conversation may have ended, and with it what it was given. */
+static void forget_all(const struct session *session)
+{
+	struct journal journal = { .header = NULL };
+	struct context context;
+	uint64_t scope_id;
+
+	if (!ancestry_agent(&session->segment, &scope_id, &context))
+		return;
+	(void)session_map_journal(session, &journal);
+	forget_event(&session->segment, &journal, scope_id, "that could not be read");
+	journal_unmap(&journal);
+}
+
 #define FAULT(signal) \
 	{ \
 		signal, "seen: the hook was ended by " #signal "\n" \
@@ -217,9 +236,14 @@ void hook_run(const char *agent)
 	/* A name alone would need the configuration; `seen run` and the library leave the
 	 * directory.  What is written is read in any case: an agent may take a closed pipe for a
 	 * failure. */
-	if (hook_input_read(adapter, &input) && ancestry_session(name, sizeof(name)) &&
-	    name[0] == '/' && session_open(NULL, name, &session) == 0) {
-		handle(&session, &input);
+	bool is_read = hook_input_read(adapter, &input);
+	bool is_lost = !is_read && (input.is_unread || !text_json_is_whole());
+	if ((is_read || is_lost) && ancestry_session(name, sizeof(name)) && name[0] == '/' &&
+	    session_open(NULL, name, &session) == 0) {
+		if (is_read)
+			handle(&session, &input);
+		else
+			forget_all(&session);
 		session_close(&session);
 	}
 	hook_input_free(&input);

@@ -138,9 +138,11 @@ bool hook_input_read(const struct hook_adapter *adapter, struct hook_input *ret_
 	size_t length = 0;
 
 	*input = (struct hook_input){ .adapter = adapter };
-	if (fstat(STDIN_FILENO, &stat) < 0 || S_ISCHR(stat.st_mode))
+	bool is_known = fstat(STDIN_FILENO, &stat) == 0;
+	if (is_known && S_ISCHR(stat.st_mode))
 		return false;
-	char *bytes = read_whole(&length);
+	char *bytes = is_known ? read_whole(&length) : NULL;
+	input->is_unread = !bytes;
 	json_t *document = bytes ? json_loadb(bytes, length, 0, NULL) : NULL;
 	free(bytes);
 	input->document = document;

@@ -29,6 +29,7 @@ struct hook_input {
 	const json_t *tool_input, *tool_output;
 	const json_t *results; /* by ids of calls: what a resumed conversation has; NULL: not told */
 	bool is_sub_agent;
+	bool is_unread; /* it could not be read to its end, or was too long: what happened is not known */
 	/* Of a tool that the adapter knows. */
 	const struct hook_tool *known_tool; /* NULL: it is none */
 	const char *file;                   /* as the agent named it; NULL: none */

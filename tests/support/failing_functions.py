@@ -45,5 +45,10 @@ def sites_of(words, functions, file, **more):
     """(the result, the Site of the first call from each place of the program)."""
     pathlib.Path(file).unlink(missing_ok=True)
     done = run_failing(words, functions, sites=file, **more)
+    return done, read_sites(file)
+
+
+def read_sites(file):
+    """What the library wrote there."""
     lines = [line.split() for line in pathlib.Path(file).read_text().splitlines()]
-    return done, [Site(int(number), function, tuple(callers)) for number, function, *callers in lines]
+    return [Site(int(number), function, tuple(callers)) for number, function, *callers in lines]
