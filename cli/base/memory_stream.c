@@ -46,6 +46,18 @@ static ssize_t add(void *cookie, const char *bytes, size_t size)
 	return (ssize_t)size;
 }
 
+/* For ftell(3): it tells where it is, and goes nowhere. */
+static int find_position(void *cookie, off64_t *offset, int whence)
+{
+	const struct stream *stream = cookie;
+	off64_t end = (off64_t)*stream->size;
+
+	if ((whence == SEEK_SET ? 0 : end) + *offset != end)
+		return -1;
+	*offset = end;
+	return 0;
+}
+
 static int finish(void *cookie)
 {
 	struct stream *stream = cookie;
@@ -60,7 +72,9 @@ static int finish(void *cookie)
 
 FILE *memory_stream_open(char **ret_text, size_t *ret_size)
 {
-	static const cookie_io_functions_t FUNCTIONS = { .write = add, .close = finish };
+	static const cookie_io_functions_t FUNCTIONS = { .write = add,
+							 .seek = find_position,
+							 .close = finish };
 	struct stream *stream = calloc(1, sizeof(*stream));
 
 	*ret_text = NULL;

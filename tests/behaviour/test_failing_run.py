@@ -81,7 +81,7 @@ class Runs(FailingCase):
             self.assertIsNone(self.fault(run_failing(words, ("dup2",), number, 24, **self.more)))
 
     def test_who_ignores_the_ends_of_children(self):
-        """The kernel then tells nobody how a child ended: there was no supervisor."""
+        """The kernel then tells no process how a child ended: there was no supervisor."""
         def ignore():
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 

@@ -18,6 +18,7 @@ Test(memory_stream, keeps_what_was_written)
 	cr_assert(file);
 	for (int i = 0; i < 10000; i++)
 		cr_assert_eq(fprintf(file, "%05d\n", i), 6);
+	cr_assert_eq(ftell(file), 60000);
 	cr_assert_eq(fclose(file), 0);
 	cr_assert_eq(size, 60000);
 	cr_assert_eq(strlen(text), size);
