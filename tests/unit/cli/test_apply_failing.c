@@ -10,7 +10,7 @@
 
 #include "failing_libc.h"
 
-enum { NAMES = 22, USER = 65534 };
+enum { NAMES = 24, USER = 65534, LARGE = 3 * PACK_INLINE_BYTES_MAX };
 
 /* What the plan makes of what.  NULL: nothing; "/": a directory; "|": a FIFO; "->": a symbolic link. */
 static const struct {
@@ -38,6 +38,8 @@ static const struct {
 	{ "closed/gone", "made", NULL },
 	{ "closed/swap", "now", "before" },
 	{ "closed/put", NULL, "put" },
+	{ "large", "large", "small" },
+	{ "linked", "large, too", "small" },
 };
 
 static char root[64], undo[80];
@@ -94,6 +96,8 @@ static const char *inspect(const char *name)
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 		size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
 		(void)close(fd);
+		if ((stat.st_size == LARGE) != (strncmp(content, "large", 5) == 0))
+			return "torn";
 	}
 	must(size >= 0);
 	return content;
@@ -139,6 +143,9 @@ static void make_plan(void)
 	/* where there are any; else there is nothing to be removed */
 	(void)setxattr(path_of("attribute"), "user.seen", "x", 1, 0);
 	(void)setxattr(path_of("kept"), "user.seen", "x", 1, 0);
+	/* of the first the records have a copy, since it keeps its other name; of the second a link */
+	must(truncate(path_of("large"), LARGE) == 0 && truncate(path_of("linked"), LARGE) == 0 &&
+	     link(path_of("large"), path_of("large2")) == 0);
 	must(chmod(path_of("written"), 0444) == 0 && chmod(path_of("closed"), 0500) == 0);
 	must(mkdir(undo, 0700) == 0);
 	records_fd = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -170,6 +177,8 @@ static void make_plan(void)
 	kept->wanted.dev = kept->found.dev;
 	(void)add(SCHEDULE_LINK, "hard", "one", S_IFREG | 0644);
 	(void)add(SCHEDULE_RELINK, "hardened", "one", S_IFREG | 0644);
+	(void)add_content(SCHEDULE_SWAP, "linked", "small", S_IFREG | 0644);
+	(void)add_content(SCHEDULE_WRITE, "large", "small", S_IFREG | 0644);
 	(void)add_content(SCHEDULE_WRITE, "written", "earlier", S_IFREG | 0444);
 	struct schedule_item *attribute = add(SCHEDULE_ATTRIBUTE, "attribute", NULL,
 					      S_IFREG | 0644);
@@ -211,6 +220,10 @@ static bool check_each(void)
 				return fail_check(name, "not the external one");
 			continue;
 		}
+		/* what is written in place is half done until it is gone on with */
+		if (item && item->kind == SCHEDULE_WRITE && item->state == SCHEDULE_TODO &&
+		    result.errors[item - plan.items] && is_same(there, "torn"))
+			continue;
 		if (!is_same(there, FILES[i].after) && !is_same(there, FILES[i].before))
 			return fail_check(name, "neither");
 		if (is_done && strcmp(name, "from") != 0 && !is_same(there, FILES[i].after))
