@@ -52,8 +52,9 @@ static int entry_of_disk(struct tree_walk *walk, const char *path, struct tree_e
 	struct pack_state state = { .mode = 0 };
 	int error = walk->places.root > 0 ? 0 : places_open(&walk->places);
 
-	if (error == 0)
-		error = place_state(&walk->places, path, &state);
+	if (error < 0)
+		return error;
+	error = place_state(&walk->places, path, &state);
 	*ret_entry = (struct tree_entry){ .known = true };
 	if (error < 0) {
 		ret_entry->known = error == -ENOENT || error == -ENOTDIR || error == -ELOOP;

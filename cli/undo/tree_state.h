@@ -6,7 +6,8 @@
 #include "cli/undo/tree_walk.h"
 
 /* Of each: walk: its texts belong to it.  base: the walk that came before it, whose point is its
- * beginning; NULL: it began at what is on disk.  path: absolute.  Returns 0 or -ENOMEM.
+ * beginning; NULL: it began at what is on disk.  path: absolute.  Returns 0, -ENOMEM, or why nothing
+ * on disk can be inspected.
  *
  * tree_state_at(): at the walk's point.  tree_state_of_node(): the same of a node.
  * tree_state_of_base(): at its beginning. */
