@@ -3,6 +3,7 @@ import os
 import sys
 import unittest
 
+import packs
 from undo_case import Undone
 from undoing import difference
 
@@ -123,6 +124,12 @@ class Unreadable(Undone):
         self.undo("--all")
         self.assertRestored("src/a", b"the content of src/a\n")
         self.assertRestored("large", b"x" * 100000)
+
+    def test_each_call_has_its_record_alone(self):
+        self.agent("mkdir d; ln large other; ln -s nothing l; mv other moved; chmod 600 moved; rm moved; rm l; rmdir d")
+        records = packs.read(os.path.join(self.session.directory, ".local/state/seen/test/undo"))
+        self.assertEqual([(one.kind, os.path.basename(one.path)) for one in records if one.kind not in ("after", "boundary")],
+                         [("created", "d"), ("linked", "large"), ("created", "l"), ("renamed", "other"), ("metadata", "moved"), ("removed", "moved"), ("removed", "l"), ("removed", "d")])
 
     def test_a_removal_that_fails_leaves_no_link(self):
         os.mkdir(self.session.path("d"))

@@ -41,10 +41,11 @@ SHIM_UNITS = ("call", "supervise", "supervise_filter", "supervise_memory")
 # These wait for the kernel: by the files that they are about.
 SHIM_UNITS_SLOW = {"open_below": ("shim/supervise/open_below.c",), "supervise_names": ("shim/supervise/",),
                    "exec_request": ("shim/start/", "shim/supervise/reception.c", "shim/supervise/guardian.c", "shim/supervise/supervisor.c")}
-PROGRAMS = ("errno_kept", "call_faults", "exec_family", "environment_kept", "dup_games", "raw_calls", "real_names", "stdio_modes", "walks", "temporary_files", "spawn_actions")
+PROGRAMS = ("errno_kept", "call_faults", "exec_family", "environment_kept", "dup_games", "raw_calls", "real_names", "stdio_modes", "walks", "temporary_files", "spawn_actions", "commands", "bad_pointers")
 # FILE:CLASS.METHOD of tests/behaviour/test_FILE.py, the shortest first.
 BEHAVIOUR = ("each_name:", "viewers:", "answers:", "undo_kept:", "undo_supervised:", "guard_names:", "rule_calls:", "syscalls:", "keep:", "lineage:", "sink_connected:", "limits:",
-             "metadata:", "guard:", "supervise:", "exec_bare:", "whitelist:", "undo:", "notice_guard:Answered")
+             "metadata:", "guard:", "supervise:", "exec_bare:", "whitelist:", "undo:", "notice_guard:Answered", "notice_guard:Injected", "rule_sets:", "exec_supervised:", "external_agent:",
+             "requests_forms:", "requests_git:Answered", "diff:", "journal:", "changed:", "rights:", "unreported:", "undo_open:", "rules_strict:")
 UNDO = ("undo_kept:", "story:", "undo_found:", "undo_strange:", "undo_merge:", "blame:", "undo_external:", "undo_names:", "undo_git:", "undo_harm:", "undo:", "diff:")
 # What a file's name begins with, and what is tried first.
 UNDO_FIRST = (("git", "undo_git:", "undo_git_places:", "undo_git_objects:"), ("pick", "undo_picker:"), ("diff", "story:", "undo:"), ("cmd_diff", "story:", "undo:"), ("blame", "blame:"), ("cmd_blame", "blame:"),
@@ -163,15 +164,15 @@ class Mutants(unittest.TestCase):
 
     @unittest.skipUnless(LONG, "the long form")
     def test_shim(self):
-        preload, supervise = (["program %s %s" % (program_way, name) for name in PROGRAMS] + ["behaviour %s %s" % (way, name) for name in BEHAVIOUR]
-                              for way, program_way in (("preload", "agent"), ("supervise", "supervise")))
-        reached, code = self.reached(preload + supervise)
+        preload, supervise, both = (["program %s %s" % (program_way, name) for name in PROGRAMS] + ["behaviour %s %s" % (way, name) for name in BEHAVIOUR]
+                                    for way, program_way in (("preload", "agent"), ("supervise", "supervise"), ("both", "both")))
+        reached, code = self.reached(preload + supervise + both)
         self.judge.patience_s = {test: max(30, 15 * seconds) for test, (seconds, _) in reached.items()}
 
         def tests(mutant):
             room = mutant.path.rpartition("/")[0]
             line = max((line for line in code[mutant.path] if line <= mutant.line), default=0)  # where its statement begins
-            those = [*(supervise if not room.startswith("shim/preload") else []), *(preload if room != "shim/supervise" else [])]
+            those = [*(supervise if not room.startswith("shim/preload") else []), *(preload if room != "shim/supervise" else []), *both]
             those = sorted((test for test in those if line in reached[test][1].get(mutant.path, ())), key=lambda test: reached[test][0])
             ends = itertools.accumulate(reached[test][0] for test in those)
             those = [test for test, end in zip(those, ends) if end - reached[test][0] <= SECONDS_MAX]
