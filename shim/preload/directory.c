@@ -24,7 +24,7 @@
  * workspace. */
 static char short_directory[256]; /* beside what else every start touches (start.ld) */
 static char long_directory[SEGMENT_PATH_BYTES];
-static char *directory_in_use = short_directory;
+static char *directory_in_use;          /* NULL: the first of these */
 static uint32_t current_directory_text; /* its number in the journal, 0: not asked for yet */
 
 static bool is_stale; /* the directory was changed since it was asked for */
@@ -32,7 +32,8 @@ static int walks;     /* of libc's that go from directory to directory, below wa
 
 static char *current_directory(void)
 {
-	return __atomic_load_n(&directory_in_use, __ATOMIC_RELAXED);
+	char *in_use = __atomic_load_n(&directory_in_use, __ATOMIC_RELAXED);
+	return in_use ? in_use : short_directory;
 }
 
 void change_start(void)

@@ -274,6 +274,11 @@ static void *kernels_clock(void)
 
 void real_start(void)
 {
+	/* Written to before it is read: one page fault instead of two.  It stays what it is: another library's constructor may
+	 * have called a wrapper before. */
+	struct link_map *none = NULL;
+	(void)__atomic_compare_exchange_n(&last_object, &none, NULL, false, __ATOMIC_RELAXED,
+					  __ATOMIC_RELAXED);
 	(void)find_object();
 	/* A program may have a function of that name itself. */
 	void *pointer = kernels_clock();

@@ -200,6 +200,10 @@ class Instructions(unittest.TestCase):
         touched = 16 * 4096  # by the loader, at the file's head
         self.assertEqual([name for name in sorted(ran) if sum(symbols[name]) > touched], [], "behind the first sixteen pages")
 
+    def test_no_variable_has_a_value_from_the_file(self):
+        """A page for it would be copied at each start: what begins with zeros is of memory alone."""
+        self.assertEqual([line for line in output_of("readelf", "-SW", LIBRARY) if re.search(r" \.data +PROGBITS", line)], [])
+
     def test_names_of_what_a_start_runs(self):
         with open(os.path.join(SOURCE, "shim/start.ld"), encoding="ascii") as file:
             names = re.findall(r"\.(?:text|bss)\.(?:unlikely\.)?(\w+)", file.read())

@@ -4,7 +4,14 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
+int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time);
+
+uint64_t sys_clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0, 0 };
+	(void)(sys_clock_gettime ? sys_clock_gettime : clock_gettime)(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 uint64_t sys_aside_bytes;
 

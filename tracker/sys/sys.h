@@ -232,17 +232,12 @@ static inline pid_t sys_getppid(void)
 	return (pid_t)sys_call3(SYS_getppid, 0, 0, 0);
 }
 
-/* libc's clock_gettime: it reads clocks through the vDSO, without a system call.  A pointer,
- * because a program that the shim lives in may export a function of that name. */
+/* What reads clocks through the vDSO, without a system call; NULL: libc's clock_gettime.  A program that the shim lives in may
+ * export a function of that name. */
 extern int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time);
 
-/* Never fails for the clocks below. */
-static inline uint64_t sys_clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0, 0 };
-	(void)sys_clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+/* sys_clock_ns(): never fails for the clocks below. */
+uint64_t sys_clock_ns(clockid_t clock);
 
 /* Nanoseconds since boot, suspension counted: what process start times are measured in
  * (proc(5)). */
