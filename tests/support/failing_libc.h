@@ -1,7 +1,7 @@
 /*
  * One call of libc by this program fails: programs/lib/fail_functions.c, which is preloaded elsewhere, is a part of the test.  It comes behind all other headers.
  *
- * `count` is how many were counted; with `always` each one behind it fails, too.  A sanitizer has functions of its own in the same places: there CAN_FAIL is 0.
+ * `count` is how many were counted; with `always` each one behind it fails, too.  `meanwhile` is called before that call, which does not fail then.  A sanitizer has functions of its own in the same places: there CAN_FAIL is 0.
  */
 #ifndef SEEN_TESTS_FAILING_LIBC_H
 #define SEEN_TESTS_FAILING_LIBC_H
@@ -10,6 +10,7 @@
 #define CAN_FAIL 0
 static long count;
 static bool always;
+static void (*meanwhile)(void);
 
 static inline void fail_at(const char *names, long which, int with)
 {

@@ -284,8 +284,9 @@ struct failure {
 	int error;
 	long died;      /* > 0: it was killed before, at that call of all that change something */
 	bool is_always; /* all calls behind it, too; and all is done */
-	int external;   /* > 0: of each so many paths one was changed then */
-	long calls;     /* how many there were, of a run without a failure */
+	bool is_raced; /* before that call another program changes the file `raced`, and it does not fail */
+	int external; /* > 0: of each so many paths one was changed then */
+	long calls;   /* how many there were, of a run without a failure */
 };
 
 /* What another process of `seen` finds of it. */
@@ -328,6 +329,20 @@ static void change_files(int each)
 	must(chmod(path_of("closed"), closed.st_mode & 07777) == 0);
 }
 
+static size_t raced;
+
+/* Another program gives a name to another file. */
+static void race(void)
+{
+	const char *path = path_of(FILES[raced].name);
+	const char *there = inspect(FILES[raced].name);
+
+	if (is_same(there, "/") || strcmp(FILES[raced].name, "one") == 0)
+		return;
+	write_path(path_of("external"), "external", 8);
+	is_external[raced] = rename(path_of("external"), path) == 0;
+}
+
 /* Does the plan with one failing call, and then the rest of it. */
 static int run_failing(void *data)
 {
@@ -342,10 +357,12 @@ static int run_failing(void *data)
 	change_files(failure->external);
 	fail_at(failure->names, failure->number, failure->error);
 	always = failure->is_always;
+	meanwhile = failure->is_raced ? race : NULL;
 	int first = apply_plan(&plan, &records, records_fd, root, failure->died > 0, &result);
 	long calls = count;
 	fail_at(NULL, 0, 0);
 	always = false;
+	meanwhile = NULL;
 	if (failure->is_always && (first != 0 || result.done != plan.count))
 		return 9;
 	if (failure->number == 0) {
@@ -531,5 +548,27 @@ Test(apply_failing, file_systems)
 		failure.number = 1;
 		int status = run(&failure);
 		cr_expect_eq(status, 0, "%s: %d", failure.names, status);
+	}
+}
+
+/* Another program gives a name of the plan to a file of its own, before each call: that file stays. */
+Test(apply_failing, raced)
+{
+	static const char ALL[] =
+		"openat open openat2 fcntl read pread fstat fstatat statx readlinkat write pwrite "
+		"ftruncate fsync close mkdirat unlinkat renameat2 linkat symlinkat mknodat fchmod "
+		"chmod futimens utimensat lremovexattr";
+	struct failure counting = { .names = ALL };
+
+	if (!CAN_FAIL)
+		cr_skip("a sanitizer has these functions");
+	cr_assert_eq(run(&counting), 0);
+	for (long at = 1; at <= counting.calls; at++) {
+		struct failure failure = { .names = ALL, .number = at, .is_raced = true };
+		raced = (size_t)at * 7 % NAMES;
+		if (strcmp(FILES[raced].name, "to") == 0)
+			continue; /* right behind a rename what is there goes back with what was renamed */
+		int status = run(&failure);
+		cr_expect_eq(status, 0, "before call %ld, %s: %d", at, FILES[raced].name, status);
 	}
 }
