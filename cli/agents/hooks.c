@@ -350,6 +350,8 @@ static void inspect_merged(const struct hooks_agent *agent, enum hooks_kind kind
 		place->state = hooks_document_state(document, wanted);
 		place->is_off = json_is_true(json_object_get(document, "disableAllHooks"));
 	}
+	if (!wanted)
+		blame(place, "out of memory");
 	json_decref(wanted);
 	json_decref(document);
 	json_edit_free(&text);
@@ -373,6 +375,8 @@ static void inspect_file(const struct hooks_agent *agent, enum hooks_kind kind, 
 		place->state = HOOKS_OTHER;
 	else if (text.bytes)
 		blame(place, "%s: is none of seen's; give it another name", place->path);
+	if (!wanted)
+		blame(place, "out of memory");
 	json_edit_free(&text);
 	free(wanted);
 }

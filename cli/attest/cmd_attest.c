@@ -146,7 +146,7 @@ static int write_document(const struct ed25519_key *key, char *text, FILE *file)
 static int write_all(const struct ed25519_key *key, json_t *statement)
 {
 	struct output output = { .file = NULL };
-	char *text = statement ? json_dumps(statement, JSON_COMPACT) : NULL;
+	char *text = statement ? text_json_dump(statement, JSON_COMPACT) : NULL;
 	int error = output_open(output_path, OUTPUT_REPLACE, &output), code = EXIT_CODE_OK;
 
 	if (error < 0) {

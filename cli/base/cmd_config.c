@@ -307,15 +307,24 @@ static int print_docs(void)
 	return 0;
 }
 
+/* error: for want of memory, or 0. */
+static int exit_code_of(int error)
+{
+	if (error == 0)
+		return EXIT_CODE_OK;
+	message("out of memory");
+	return EXIT_CODE_FAILED;
+}
+
 static int print_config(struct parsed *parsed)
 {
 	int code;
 	if (docs)
-		return print_docs() < 0 ? EXIT_CODE_FAILED : EXIT_CODE_OK;
+		return exit_code_of(print_docs());
 	if (options_load(parsed, &code) < 0)
 		return code;
 	if (json)
-		return print_json(parsed->config) < 0 ? EXIT_CODE_FAILED : EXIT_CODE_OK;
+		return exit_code_of(print_json(parsed->config));
 	print_people(parsed->config);
 	return EXIT_CODE_OK;
 }

@@ -6,6 +6,8 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/help.h"
+#include "cli/base/message.h"
+#include "cli/base/text.h"
 #include "config/option.h"
 
 /* Members without a value are null. */
@@ -79,8 +81,8 @@ int help_json_print(const char *version, json_t *commands)
 	(void)json_object_set_new(document, "version", json_string(version));
 	(void)json_object_set_new(document, "commands", commands);
 	(void)json_object_set_new(document, "options", common_options());
-	int error = json_dumpf(document, stdout, JSON_INDENT(2));
-	(void)putchar('\n');
-	json_decref(document);
-	return error < 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+	if (text_json_print(document) == 0)
+		return EXIT_CODE_OK;
+	message("out of memory");
+	return EXIT_CODE_OUTPUT;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/base/jsonc.h"
 #include "cli/base/memory_stream.h"
+#include "cli/base/text.h"
 
 enum { DUMP_INDENT = 2, UNIT_MAX = 32 };
 
@@ -311,7 +312,7 @@ static int write_item(FILE *out, const struct json_text *text, const char *key, 
 		      struct json_span base, bool is_inline)
 {
 	json_t *name = key ? json_string(key) : NULL;
-	char *name_dump = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
+	char *name_dump = name ? text_json_dump(name, JSON_ENCODE_ANY) : NULL;
 	int error = key && !name_dump ? -ENOMEM : 0;
 
 	if (error == 0) {
@@ -363,7 +364,7 @@ int json_edit_insert(struct json_text *text, struct json_span container, const c
 		count++;
 	}
 	const struct place place = place_behind(text, container, count ? &last : NULL);
-	char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(DUMP_INDENT));
+	char *dump = text_json_dump(value, JSON_ENCODE_ANY | JSON_INDENT(DUMP_INDENT));
 	FILE *out = memory_stream_open(&written, &used);
 	int error = dump && out ? 0 : -ENOMEM;
 

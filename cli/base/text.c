@@ -183,6 +183,16 @@ int text_json_write(FILE *file, const json_t *value)
 		       : 0;
 }
 
+char *text_json_dump(const json_t *value, size_t flags)
+{
+	char *text = json_dumps(value, flags);
+
+	if (text && !lacked_memory)
+		return text;
+	free(text);
+	return NULL;
+}
+
 json_t *text_json_time(uint64_t realtime_ns)
 {
 	char text[TEXT_TIME_BYTES];
@@ -193,12 +203,12 @@ int text_json_document(FILE *file, json_t *document)
 {
 	if (!document)
 		return -ENOMEM;
-	char *text = json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	char *text = text_json_dump(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	json_decref(document);
-	if (text && !lacked_memory)
+	if (text)
 		(void)fprintf(file, "%s\n", text);
 	free(text);
-	return text && !lacked_memory ? 0 : -ENOMEM;
+	return text ? 0 : -ENOMEM;
 }
 
 int text_json_print(json_t *document)

@@ -46,6 +46,9 @@ void text_json_append(FILE *file, const char *bytes);
 /* text_json_write(): writes a value on one line.  Returns 0 or -ENOMEM: also for NULL. */
 int text_json_write(FILE *file, const json_t *value);
 
+/* text_json_dump(): as json_dumps(3), which leaves out names of members where memory ends: NULL then.  The caller frees it. */
+char *text_json_dump(const json_t *value, size_t flags);
+
 /* text_json_time(): as text_time(), null for 0. */
 json_t *text_json_time(uint64_t realtime_ns);
 

@@ -112,6 +112,11 @@ static bool set_link(const char *name, bool is_wanted)
 	self[length] = '\0';
 	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
 	length = readlink(path, now, sizeof(now) - 1);
+	if (length < 0 && errno != ENOENT && errno != ENOTDIR && errno != EINVAL) {
+		message("%s: %s", path, strerror(errno));
+		code = EXIT_CODE_PARTLY;
+		return false;
+	}
 	now[length < 0 ? 0 : length] = '\0';
 	if (is_wanted ? strcmp(now, self) == 0 : length < 0)
 		return true;
@@ -139,6 +144,8 @@ static bool set_hooks(const char *name, const char *place, bool is_wanted)
 	if (!agent)
 		return false;
 	hooks_inspect(agent, strcmp(place, ENABLED_EVERYWHERE) != 0 ? place : NULL, &found);
+	if (!is_wanted && found.fault[0])
+		fail(found.fault);
 	if (is_wanted == (found.state == HOOKS_INSTALLED))
 		return false;
 	if (is_wanted)
@@ -188,6 +195,10 @@ static void set_shells(const struct enabled *enabled, bool by_functions)
 	size_t count = shell_files(files);
 	char *text = enabled->count ? shell_text(enabled, by_functions, false) : NULL;
 
+	if (enabled->count && !text) { /* none would have all of it removed */
+		fail("out of memory: the shells' files are as they were");
+		return;
+	}
 	if (enabled_path("enabled.sh", path, sizeof(path)) == 0 &&
 	    (text || access(path, F_OK) == 0))
 		set_text(path, text);
@@ -195,6 +206,12 @@ static void set_shells(const struct enabled *enabled, bool by_functions)
 		char *fish = files[i].is_own && text ? shell_text(enabled, by_functions, true)
 						     : NULL;
 		bool is_due = text ? files[i].is_own || !files[i].has_it : files[i].has_it;
+		if (!text && files[i].is_unread) {
+			(void)snprintf(fault, sizeof(fault),
+				       "%s: cannot be read: its line may be there still",
+				       files[i].path);
+			fail(fault);
+		}
 		if (is_due && dry_run) {
 			report(files[i].path, files[i].is_own ? text ? "written" : "removed"
 					      : text          ? "given a line"
@@ -205,6 +222,9 @@ static void set_shells(const struct enabled *enabled, bool by_functions)
 		} else if (is_due) {
 			int done = text ? shell_add(&files[i], fish, fault, sizeof(fault))
 					: shell_remove(&files[i], fault, sizeof(fault));
+			if (done < 0 && !fault[0])
+				(void)snprintf(fault, sizeof(fault), "%s: %s", files[i].path,
+					       strerror(-done));
 			if (done < 0)
 				fail(fault);
 			else if (done > 0)

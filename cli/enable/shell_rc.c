@@ -114,16 +114,17 @@ static bool is_made(const char *text)
 	return strncmp(text, MADE, sizeof(MADE) - 1) == 0;
 }
 
-static bool has_it(const struct shell_file *file)
+/* What is in a file that is there. */
+static void inspect(struct shell_file *file)
 {
 	struct stat stat;
 	size_t length;
 	bool exists;
 	char *text = read_file(file->path, &length, &stat, &exists);
-	bool found = text && (file->is_own ? is_made(text) : find_line(text).at != NULL);
 
+	file->is_unread = !text;
+	file->has_it = text && (file->is_own ? is_made(text) : find_line(text).at != NULL);
 	free(text);
-	return found;
 }
 
 size_t shell_files(struct shell_file ret_files[static SHELL_FILES_MAX])
@@ -144,7 +145,7 @@ size_t shell_files(struct shell_file ret_files[static SHELL_FILES_MAX])
 		       zsh && zsh[0] == '/' ? zsh : home, ".zshrc");
 	(void)add_file(ret_files, &count, has_fish, true, fish, "conf.d/seen.fish");
 	for (size_t i = 0; i < count; i++)
-		ret_files[i].has_it = has_it(&ret_files[i]);
+		inspect(&ret_files[i]);
 	return count;
 }
 
@@ -309,10 +310,11 @@ int shell_remove(const struct shell_file *file, char *ret_fault, size_t capacity
 
 	if (!file->has_it)
 		return 0;
+	ret_fault[0] = '\0';
 	if (file->is_own)
 		return unlink(file->path) < 0 && errno != ENOENT ? -errno : 1;
 	char *text = read_file(file->path, &length, &stat, &exists);
-	int done = 0;
+	int done = text ? 0 : -EIO;
 	if (text)
 		found = find_line(text);
 	if (found.at) {

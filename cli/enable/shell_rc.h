@@ -16,8 +16,9 @@ enum { SHELL_FILES_MAX = 4 };
 /* A file of a shell's. */
 struct shell_file {
 	char path[PATH_MAX];
-	bool is_own; /* all of it is ours */
-	bool has_it; /* the line, or the file, is there */
+	bool is_own;    /* all of it is ours */
+	bool has_it;    /* the line, or the file, is there */
+	bool is_unread; /* that is not known */
 };
 
 /* shell_files(): those of the shells that a person has: each that is there, else that of $SHELL.

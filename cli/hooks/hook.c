@@ -67,9 +67,9 @@ static void record(struct journal *journal, uint64_t scope_id, const struct hook
  * over; NULL: nothing. */
 static void write_answer(json_t *answer)
 {
-	char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+	char *text = answer ? text_json_dump(answer, JSON_COMPACT) : NULL;
 
-	if (text && text_json_is_whole())
+	if (text)
 		(void)fputs(text, stdout);
 	(void)fflush(stdout);
 	free(text);

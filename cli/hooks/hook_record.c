@@ -85,7 +85,7 @@ static json_t *first_line(const struct segment *segment, const struct hook_input
 /* One line.  line: its reference is taken over. */
 static void write_line(int fd, json_t *line)
 {
-	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+	char *text = line ? text_json_dump(line, JSON_COMPACT) : NULL;
 	size_t length = text ? strlen(text) : 0;
 
 	if (text) {

@@ -227,7 +227,7 @@ static char *make_text(void)
 	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
 	(void)json_object_set_new(document, "recorded_until", json_date(kept.until_ms));
 	(void)json_object_set_new(document, "files_in_context", files);
-	char *text = json_dumps(document, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	char *text = text_json_dump(document, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	json_decref(document);
 	return text;
 }

@@ -65,7 +65,7 @@ static int stat_entry(int directory, const char *name, struct stat *ret_stat)
 	return fstatat(directory, name, ret_stat, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* Adds up a content store.  ret_empty: nothing is in it.  Returns 0 or a negative errno. */
+/* Adds up a content store.  ret_empty: no content is in it, nor a file of another program.  Returns 0 or a negative errno. */
 static int measure_contents(int at, struct store_session *session, bool *ret_empty)
 {
 	int fd = -1;
@@ -79,7 +79,9 @@ static int measure_contents(int at, struct store_session *session, bool *ret_emp
 		error = -errno;
 	*ret_empty = stream != NULL;
 	while (error == 0 && (name = store_files_next(stream))) {
-		*ret_empty = false;
+		bool is_content = contents_version(name, &version);
+		if (is_content || !store_file_is_of_contents(name))
+			*ret_empty = false;
 		if (!store_file_is_of_contents(name))
 			continue;
 		error = stat_entry(fd, name, &stat);
@@ -87,7 +89,7 @@ static int measure_contents(int at, struct store_session *session, bool *ret_emp
 			error = error == -ENOENT ? 0 : error;
 			continue;
 		}
-		session->has_contents |= contents_version(name, &version) && S_ISREG(stat.st_mode);
+		session->has_contents |= is_content && S_ISREG(stat.st_mode);
 		session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
 	}
 	if (stream && error == 0)
