@@ -20,7 +20,7 @@ from harness import LONG, SEEN, wait_until
 
 STEPS = ("cat a; cat a", "grep -n line c", "rm a; echo new > n", "sed -i s/1/one/ b; chmod 600 c", "mv d e; ln e/f hard; ln -s b link", "echo more >> c; rm -r e; mv n n2",
          "cat /nonexistent", "cat b")
-PLACES = 16  # of each kind
+PLACES = 12  # of each kind
 # What is another each time.
 TIMES = re.compile(rb"[0-9-]+T[0-9:.]+Z| *[0-9]+ (ms|s|min|h)\b")
 
