@@ -121,7 +121,7 @@ def _fopen(name, access, mode):
 
 
 for _name in ("fopen", "fopen64", "_IO_fopen"):
-    _fopen(_name, "read", "re")
+    _fopen(_name, "read", "rbe")
     _fopen(_name, "write", "r+e")
 
 
