@@ -488,6 +488,17 @@ class Pointers(JournalTest):
                     self.assertEqual((result.returncode, result.stdout), (alone.returncode, alone.stdout))
 
 
+class Programs(JournalTest):
+    @unittest.skipUnless(shutil.which("busybox"), "no busybox")
+    def test_words_and_kinds(self):
+        """Each is on record by all its words; a static one is told from a dynamic one that was started before."""
+        options = ("--quiet", "--via", "preload")
+        self.assertEqual(self.run_seen("sh", "-c", "/bin/true one 'two words' ''; busybox true x; /bin/true; busybox true; :", options=options).returncode, 0)
+        starts = [event["arguments"] for event in self.log("--op", "exec")]
+        self.assertEqual(starts[1:], [["/bin/true", "one", "two words", ""], ["busybox", "true", "x"], ["/bin/true"], ["busybox", "true"]])
+        self.assertEqual(self.session.status()["processes"]["unobserved"], 2)
+
+
 class Nested(JournalTest):
     def test_a_session_inside_of_another(self):
         """What the inner session sees is not observed in the outer one, and is counted there."""
