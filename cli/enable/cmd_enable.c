@@ -207,10 +207,8 @@ static void set_shells(const struct enabled *enabled, bool by_functions)
 						     : NULL;
 		bool is_due = text ? files[i].is_own || !files[i].has_it : files[i].has_it;
 		if (!text && files[i].is_unread) {
-			(void)snprintf(fault, sizeof(fault),
-				       "%s: cannot be read: its line may be there still",
-				       files[i].path);
-			fail(fault);
+			message("%s: cannot be read: its line may be there still", files[i].path);
+			code = EXIT_CODE_PARTLY;
 		}
 		if (is_due && dry_run) {
 			report(files[i].path, files[i].is_own ? text ? "written" : "removed"
@@ -219,16 +217,17 @@ static void set_shells(const struct enabled *enabled, bool by_functions)
 			show_text(fish                                          ? fish
 				  : text && shell_line(line, sizeof(line)) == 0 ? line
 										: "");
+		} else if (is_due && text && files[i].is_own && !fish) {
+			fail("out of memory");
 		} else if (is_due) {
 			int done = text ? shell_add(&files[i], fish, fault, sizeof(fault))
 					: shell_remove(&files[i], fault, sizeof(fault));
-			if (done < 0 && !fault[0])
-				(void)snprintf(fault, sizeof(fault), "%s: %s", files[i].path,
-					       strerror(-done));
-			if (done < 0)
-				fail(fault);
-			else if (done > 0)
+			if (done < 0) {
+				message("%s", fault[0] ? fault : strerror(-done));
+				code = EXIT_CODE_PARTLY;
+			} else if (done > 0) {
 				report(files[i].path, text ? "reads it now" : "as it was");
+			}
 		}
 		free(fish);
 	}
