@@ -491,7 +491,7 @@ class Pointers(JournalTest):
 class Programs(JournalTest):
     @unittest.skipUnless(shutil.which("busybox"), "no busybox")
     def test_words_and_kinds(self):
-        """Each is on record by all its words; a static one is told from a dynamic one that was started before."""
+        """Each is on record by all its words; a static one counts as not observed, also behind a dynamic one."""
         options = ("--quiet", "--via", "preload")
         self.assertEqual(self.run_seen("sh", "-c", "/bin/true one 'two words' ''; busybox true x; /bin/true; busybox true; :", options=options).returncode, 0)
         starts = [event["arguments"] for event in self.log("--op", "exec")]
