@@ -8,9 +8,9 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #define CAN_FAIL 0
-static long count;
-static bool always;
-static void (*meanwhile)(void);
+static long count __attribute__((unused));
+static bool always __attribute__((unused));
+static void (*meanwhile)(void) __attribute__((unused));
 
 static inline void fail_at(const char *names, long which, int with)
 {
