@@ -34,8 +34,9 @@ class ExternalAgent(unittest.TestCase):
         while typed and b"$ " not in data:  # it reads what is typed only then
             data += os.read(master, 65536)
         for line in typed or ():
+            shown = len(data)
             os.write(master, line.encode() + b"\n")
-            while b"$ " not in data.rsplit(line.encode(), 1)[-1]:
+            while line != typed[-1] and b"$ " not in data[shown:].partition(line.encode())[2]:  # the prompt behind its echo
                 data += os.read(master, 65536)
         while True:
             ready, _, _ = select.select([master], [], [], 30)
