@@ -90,7 +90,7 @@ def make_repository(place, repo, path, count):
             content = text_of(300, i)
             file.write(b"M 100644 inline %s\ndata %d\n%s\n" % (path(i).encode(), len(content), content))
     os.makedirs(repo)
-    for script in ("git init -q -b main", 'git fast-import --quiet <"$0"', "git checkout -q main"):
+    for script in ("git init -q -b main; git config gc.auto 0", 'git fast-import --quiet <"$0"', "git checkout -q main"):
         place.run("bare", ["bash", "-c", script, stream], repo)
     os.unlink(stream)
     time.sleep(1.1)  # else every file is "racily clean" to git, and read
