@@ -122,20 +122,21 @@ class Checkout(Spawn):
 
     def __init__(self, place, files=CHECKOUT_FILES, goals=("undo checkout", "undo room"), ways=all_ways.KEPT, by=""):
         self.files = 100 if place.quick else files
-        self.repo = os.path.join(place.work, "checkout")
-        self.branch, self.lost_bytes = "main", {}
-        super().__init__(place, "undo", "git checkout over %s changed files%s" % (format(self.files, ","), by), [], 1, directory=self.repo,
-                         unit=("ms", 1000000), goals=goals, ways=ways)
+        name = "git checkout over %s changed files%s" % (format(self.files, ","), by)
+        self.repo = os.path.join(place.work, slug(name))
+        self.branch, self.lost_bytes, self.left = "main", {}, set()
+        self.first = 2 * CHECKOUT_FILES if by else 0  # no file is like one of the other repository: the same content would be kept once
+        super().__init__(place, "undo", name, [], 1, directory=self.repo, unit=("ms", 1000000), goals=goals, ways=ways)
 
     def prepare(self):
         make_repository(self.place, self.repo, path_of, self.files)
         for i in range(self.files):
-            write_file(os.path.join(self.repo, path_of(i)), text_of(CHECKOUT_BYTES, i))
+            write_file(os.path.join(self.repo, path_of(i)), text_of(CHECKOUT_BYTES, self.first + i))
         who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
         for words in (["add", "-A"], ["commit", "-qm", "large"], ["checkout", "-qb", "other"]):
             self.place.run("bare", ["git", *who, *words], self.repo)
         for i in range(self.files):
-            write_file(os.path.join(self.repo, path_of(i)), text_of(CHECKOUT_BYTES, i + self.files))
+            write_file(os.path.join(self.repo, path_of(i)), text_of(CHECKOUT_BYTES, self.first + i + self.files))
         self.place.run("bare", ["git", *who, "commit", "-qam", "all"], self.repo)
         self.branch = "other"
 
@@ -145,9 +146,11 @@ class Checkout(Spawn):
         os.sync()
         result = super().sample(way, number)
         with open(os.path.join(self.repo, path_of(1)), "rb") as file:
-            if file.read() != text_of(CHECKOUT_BYTES, 1 + (self.files if self.branch == "other" else 0)):
+            if file.read() != text_of(CHECKOUT_BYTES, self.first + 1 + (self.files if self.branch == "other" else 0)):
                 raise Failed("%s: %s: the files are not those of %s" % (way, self.name, self.branch))
-        return with_store(self, way, result, self.files * CHECKOUT_BYTES)
+        is_first = (way, self.branch) not in self.left  # the same content is kept once
+        self.left.add((way, self.branch))
+        return with_store(self, way, result, self.files * CHECKOUT_BYTES if is_first else 0)
 
     def clean(self):
         shutil.rmtree(self.repo, ignore_errors=True)
