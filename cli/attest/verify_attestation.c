@@ -81,7 +81,7 @@ static bool find_journal(const struct config *config, const char *text, size_t s
 	int error = name && session_name_is_valid(name) ? session_open(config, name, &session)
 							: -ENOENT;
 	if (error < 0 && !journal_file_outlives(error))
-		message("session %s: %s", name, journal_file_explain(error));
+		message("session %s: %s", name, session_explain(error));
 	if (error == 0) {
 		const char *path = session_journal(&session);
 		found = path && snprintf(ret_path, PATH_MAX, "%s", path) < PATH_MAX;

@@ -234,7 +234,7 @@ static int open_contents(const char *journal)
 		return -1;
 	int error = session_open_directory(AT_FDCWD, path, &directory);
 	if (error < 0 && error != -ENOENT)
-		message("%s: %s", path, journal_file_explain(error));
+		message("%s: %s", path, owned_explain(error));
 	return error < 0 ? -1 : directory;
 }
 

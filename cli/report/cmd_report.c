@@ -305,7 +305,7 @@ static int report(const struct config *config, struct wish *wish)
 	else if (session_find(config, NULL, &session) == EXIT_CODE_OK)
 		error = 0;
 	if (error < 0 && name[0] && !journal_file_outlives(error)) {
-		message("session %s: %s", name, journal_file_explain(error));
+		message("session %s: %s", name, session_explain(error));
 		return EXIT_CODE_BAD_SESSION;
 	}
 	code = print_report(wish, error == 0 ? &session.segment : NULL);

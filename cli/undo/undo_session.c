@@ -82,9 +82,7 @@ static int find(const struct config *config, const char *name, struct undo_sessi
 		char path[SEGMENT_PATH_BYTES];
 		ret_session->session = (struct session){ .hold_count = 0 };
 		/* Gone with the last boot, or of another version. */
-		if ((error == -ENOENT || error == -ENOTDIR || error == -EBADMSG ||
-		     error == -EPROTO) &&
-		    !strchr(wanted, '/')) {
+		if (journal_file_outlives(error) && !strchr(wanted, '/')) {
 			code = journal_file_find(config, wanted, NULL, path, sizeof(path));
 			if (code == EXIT_CODE_OK) {
 				error = set_directory(ret_session, path);
